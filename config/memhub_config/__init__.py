@@ -1,0 +1,1 @@
+"""The composition root: YAML to models, builds, owns and closes; and the command."""

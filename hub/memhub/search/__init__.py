@@ -1,0 +1,34 @@
+"""Search by words: pure, no I/O, shared by every adapter that searches by words."""
+
+from __future__ import annotations
+
+from memhub.search.analyzer import ANALYZER, Analysis, Question, analyze, has_words, question
+from memhub.search.documents import BLOCK, STOPS, Document, document, lends, lent_terms, without
+from memhub.search.ranking import Candidate, Ranked, listing_key, rank, why
+from memhub.search.scoring import Postings, Scores, Totals, asked, score
+
+__all__ = [
+    "ANALYZER",
+    "BLOCK",
+    "STOPS",
+    "Analysis",
+    "Candidate",
+    "Document",
+    "Postings",
+    "Question",
+    "Ranked",
+    "Scores",
+    "Totals",
+    "analyze",
+    "asked",
+    "document",
+    "has_words",
+    "lends",
+    "lent_terms",
+    "listing_key",
+    "question",
+    "rank",
+    "score",
+    "why",
+    "without",
+]

@@ -1,0 +1,373 @@
+"""MemoryStore: what a product calls. One concrete class over every adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from time import perf_counter
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar, overload
+
+from memhub import limits, support, validation
+from memhub.calls import Calls, Clock, Retry, utc_now
+from memhub.changes import expired
+from memhub.cursors import seal, unseal
+from memhub.errors import Closed, Conflict, InvalidInput, NotFound
+from memhub.events import (
+    Event,
+    MemoryDeleted,
+    MemoryInvalidated,
+    MemorySearched,
+    MemoryWritten,
+    Observer,
+    Observers,
+    OperationDone,
+    OperationPending,
+)
+from memhub.records import (
+    UNSET,
+    Observation,
+    Observed,
+    Page,
+    Patch,
+    Query,
+    Recalled,
+    Record,
+    Restored,
+    Stats,
+    Unset,
+)
+from memhub.requests import check_limit, check_record, check_scope, patch_from, read_from, write_from
+from memhub.scope import Scope
+
+if TYPE_CHECKING:
+    from memhub.adapter import Adapter, Read
+    from memhub.capabilities import Capabilities
+
+__all__ = ["MemoryStore"]
+
+T = TypeVar("T")
+
+
+class MemoryStore:
+    """One long-term memory, wherever it lives.
+
+    Every verb raises InvalidInput for a wrong call and Unsupported for what the provider cannot
+    do, both before any I/O; Unavailable and its kinds when the provider cannot answer; Closed
+    after `aclose`. `timeout` is the deadline of one call in seconds, None for no deadline.
+    `clock` gives the present; adapters never read one.
+    """
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        *,
+        name: str = "memory",
+        clock: Clock = utc_now,
+        timeout: float | None = limits.TIMEOUT,
+        retry: Retry = Retry(),  # noqa: B008 - frozen
+        observers: Sequence[Observer] = (),
+    ) -> None:
+        self.name = name
+        self._adapter = adapter
+        self._clock = clock
+        self._closed = False
+        self._observers = Observers()
+        for observer in observers:
+            self._observers.subscribe(observer)
+        self._calls = Calls(adapter, store=name, timeout=timeout, retry=retry, observers=self._observers)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the opened adapter declares."""
+        return self._adapter.capabilities
+
+    def subscribe(self, observer: Observer) -> Callable[[], None]:
+        """Call `observer` with every event from now on; the result ends the subscription."""
+        return self._observers.subscribe(observer)
+
+    async def observe(self, observation: Observation) -> Observed:
+        """Remember facts or turns, all or nothing.
+
+        NotFound and Conflict as `supersedes` and `idempotency_key` demand. A repeated key writes
+        nothing and returns the records as they are now, `replayed`.
+        """
+        write = write_from(observation, self._now())
+        support.check_write(self.capabilities, write)
+        repeatable = write.idempotency_key is not None
+        started = perf_counter()
+        done = await self._run("observe", lambda: self._adapter.observe(write), repeatable=repeatable)
+        if self._observers:
+            self._tell_observed(done, perf_counter() - started)
+        return done
+
+    async def recall(self, query: Query) -> Recalled:
+        """The most relevant records for `text`; without it, the newest first, page by page.
+
+        Text that holds no word finds nothing.
+        """
+        read = read_from(query, self._now())
+        if query.cursor is not None:
+            validation.text("cursor", query.cursor, limits.QUERY_CHARS)
+            read = read_from(query, read.now, unseal(query.cursor, read))
+        support.check_read(self.capabilities, read)
+        if read.limit == 0 or not _has_words(read.text):
+            self._open()
+            return Recalled()
+        started = perf_counter()
+        found = await self._run("recall", lambda: self._adapter.recall(read), repeatable=True)
+        if self._observers:
+            self._tell_recalled(read, found, perf_counter() - started)
+        return found if found.cursor is None else Recalled(found.hits, seal(found.cursor, read))
+
+    @overload
+    async def get(self, id: str) -> Record: ...
+    @overload
+    async def get(self, id: list[str] | tuple[str, ...]) -> list[Record]: ...
+    async def get(self, id: str | list[str] | tuple[str, ...]) -> Record | list[Record]:
+        """One record by its id, or several in the order given. NotFound names what is not held."""
+        ids = [id] if isinstance(id, str) else list(_ids(id))
+        for one in ids:
+            validation.identifier("id", one)
+        now = self._now()
+        unique = list(dict.fromkeys(ids))
+        found = await self._run("get", lambda: self._adapter.get(unique, now=now), repeatable=True)
+        held = {record.id: record for record in found}
+        if missing := [one for one in unique if one not in held]:
+            raise NotFound(
+                f"no record {missing[0]!r}" + (f" nor {len(missing) - 1} more" if missing[1:] else ""),
+                provider=self.capabilities.provider,
+                store=self.name,
+                operation="get",
+            )
+        return held[id] if isinstance(id, str) else [held[one] for one in ids]
+
+    async def update(self, id: str, patch: Patch, *, revision: str | None = None) -> Record:
+        """Change a record; what the patch does not give stays. Returns the new record.
+
+        NotFound; Conflict for a stale `revision` or an invalidated record.
+        """
+        validation.identifier("id", id)
+        checked, expected = patch_from(patch), _revision(revision)
+        support.check_patch(self.capabilities, checked, expected)
+        now = self._now()
+        record = await self._run(
+            "update",
+            lambda: self._adapter.update(id, checked, revision=expected, now=now),
+            repeatable=False,
+        )
+        self._tell(MemoryWritten, "update", count=1, characters=len(record.content))
+        return record
+
+    async def invalidate(self, id: str, reason: str | None = None, *, revision: str | None = None) -> Record:
+        """Hide a record and keep it as history; a repeat changes nothing. Returns the record."""
+        validation.identifier("id", id)
+        why, expected = validation.short("reason", reason), _revision(revision)
+        self.capabilities.require("invalidation", operation="invalidate")
+        self._check_revision("invalidate", expected)
+        now = self._now()
+        record = await self._run(
+            "invalidate",
+            lambda: self._adapter.invalidate(id, why, revision=expected, now=now),
+            repeatable=expected is None,
+        )
+        self._tell(MemoryInvalidated, "invalidate")
+        return record
+
+    async def delete(self, id: str, *, revision: str | None = None) -> None:
+        """Forget a record: no call returns it, or a trace of it, again."""
+        validation.identifier("id", id)
+        expected = _revision(revision)
+        self.capabilities.require("delete", operation="delete")
+        self._check_revision("delete", expected)
+        now = self._now()
+        await self._run(
+            "delete", lambda: self._adapter.delete(id, revision=expected, now=now), repeatable=False
+        )
+        self._tell(MemoryDeleted, "delete")
+
+    async def wait(self, operation_id: str, *, timeout: float | Unset | None = UNSET) -> Observed:
+        """What a pending operation came to. TimedOut leaves it alive; Unavailable when it failed.
+
+        `timeout` is in seconds; left out, the store's own; None waits as long as it takes.
+        """
+        validation.identifier("operation_id", operation_id)
+        self.capabilities.require("operations", operation="wait")
+        now = self._now()
+        done = await self._run(
+            "wait", lambda: self._adapter.wait(operation_id, now=now), repeatable=True, timeout=timeout
+        )
+        self._tell(OperationDone, "wait", operation_id=operation_id)
+        return done
+
+    async def scan(self, cursor: str | None = None, limit: int = limits.LIMIT) -> Page:
+        """For hosts: every record of every scope in the order written, invalidated and expired too."""
+        self.capabilities.require("scan", operation="scan")
+        checked = check_limit(limit)
+        position = None if cursor is None else validation.identifier("cursor", cursor)
+        now = self._now()
+        if not checked:
+            raise InvalidInput("limit: a scan needs at least 1")
+        return await self._run(
+            "scan", lambda: self._adapter.scan(position, checked, now=now), repeatable=True
+        )
+
+    async def restore(self, records: Sequence[Record]) -> Restored:
+        """For hosts: write complete records as they are, with their ids where the provider keeps them.
+
+        All or nothing; one that is held already and equal is skipped; Conflict when it differs.
+        """
+        self.capabilities.require("restore", operation="restore")
+        given = validation.items("records", records, limits.ITEMS)
+        checked = [check_record(f"records[{n}]", record) for n, record in enumerate(given)]
+        now = self._now()
+        if not checked:
+            return Restored({})
+        done = await self._run("restore", lambda: self._adapter.restore(checked, now=now), repeatable=True)
+        characters = sum(len(record.content) for record in checked)
+        self._tell(MemoryWritten, "restore", count=len(checked), characters=characters)
+        return done
+
+    async def stats(self, scope: Scope | None = None, *, by_scope: bool = False) -> Stats:
+        """For hosts: counts of what `scope` covers, or of the whole store; `by_scope` lists scopes."""
+        self.capabilities.require("stats", operation="stats")
+        checked = None if scope is None else check_scope(scope)
+        now = self._now()
+        return await self._run(
+            "stats", lambda: self._adapter.stats(checked, by_scope=by_scope, now=now), repeatable=True
+        )
+
+    async def purge(self, scope: Scope, *, exact: bool = False) -> int:
+        """For hosts: remove all that `scope` covers, history and ledger too; returns how many records."""
+        checked = check_scope(scope)
+        self.capabilities.require("purge", operation="purge")
+        if self.capabilities.scopes == "exact" and checked.pairs and not exact:
+            self.capabilities.refuse("subset_scopes", operation="purge", argument="scope without exact=True")
+        now = self._now()
+        count = await self._run(
+            "purge", lambda: self._adapter.purge(checked, exact=exact, now=now), repeatable=False
+        )
+        self._tell(MemoryDeleted, "purge", count=count)
+        return count
+
+    async def sweep(self) -> int:
+        """For hosts: delete what has expired; returns how many records. Nothing sweeps on its own."""
+        self.capabilities.require("scan", operation="sweep")
+        self.capabilities.require("delete", operation="sweep")
+        gone, cursor = 0, None
+        while True:
+            page = await self.scan(cursor)
+            for record in page.records:
+                if expired(record, self._now()):
+                    gone += await self._forget(record)
+            cursor = page.cursor
+            if cursor is None:
+                return gone
+
+    async def ping(self) -> None:
+        """Return when the provider answers."""
+        self._now()
+        await self._run("ping", self._adapter.ping, repeatable=True)
+
+    async def aclose(self) -> None:
+        """Close the adapter; safe twice. Every later call raises Closed."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            await self._adapter.aclose()
+        finally:
+            self._observers.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"<MemoryStore {self.name!r} on {self.capabilities.provider}>"
+
+    async def _run(
+        self,
+        operation: str,
+        attempt: Callable[[], Awaitable[T]],
+        *,
+        repeatable: bool,
+        timeout: float | Unset | None = UNSET,
+    ) -> T:
+        self._open()
+        return await self._calls.run(operation, attempt, repeatable=repeatable, timeout=timeout)
+
+    def _open(self) -> None:
+        if self._closed:
+            raise Closed("the store is closed", provider=self.capabilities.provider, store=self.name)
+
+    def _now(self) -> datetime:
+        self._open()
+        return self._clock()
+
+    def _check_revision(self, operation: str, revision: str | None) -> None:
+        if revision is not None:
+            self.capabilities.require("revisions", operation=operation, argument="revision")
+
+    async def _forget(self, record: Record) -> int:
+        """Delete an expired record unless someone changed or removed it meanwhile."""
+        try:
+            await self.delete(record.id, revision=record.revision if self.capabilities.revisions else None)
+        except (NotFound, Conflict):
+            return 0
+        return 1
+
+    def _tell(self, kind: type[Event], operation: str, **facts: object) -> None:
+        if self._observers:
+            provider = self.capabilities.provider
+            self._observers.emit(
+                kind(store=self.name, provider=provider, operation=operation, at=self._clock(), **facts)  # type: ignore[arg-type]
+            )
+
+    def _tell_observed(self, done: Observed, seconds: float) -> None:
+        if done.operation is not None and done.operation.status == "pending":
+            self._tell(OperationPending, "observe", operation_id=done.operation.id, seconds=seconds)
+            return
+        characters = sum(len(record.content) for record in done.records)
+        self._tell(
+            MemoryWritten,
+            "observe",
+            count=len(done.records),
+            characters=characters,
+            replayed=done.replayed,
+            seconds=seconds,
+        )
+        corrected = sum(record.supersedes is not None for record in done.records)
+        if corrected and not done.replayed:
+            self._tell(MemoryInvalidated, "observe", count=corrected)
+
+    def _tell_recalled(self, read: Read, found: Recalled, seconds: float) -> None:
+        self._tell(
+            MemorySearched,
+            "recall",
+            count=len(found.hits),
+            characters=sum(len(hit.record.content) for hit in found.hits),
+            text=read.text is not None,
+            seconds=seconds,
+        )
+
+
+def _has_words(text: str | None) -> bool:
+    if text is None:
+        return True
+    from memhub.search import has_words
+
+    return has_words(text)
+
+
+def _ids(value: Sequence[str]) -> Sequence[str]:
+    validation.items("id", value, limits.ITEMS)
+    return value
+
+
+def _revision(value: str | None) -> str | None:
+    return None if value is None else validation.identifier("revision", value)
