@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final
+from zlib import crc32
 
 __all__ = [
     "ANALYZER",
@@ -25,6 +26,7 @@ __all__ = [
     "Question",
     "analyze",
     "date_words",
+    "fingerprint",
     "has_words",
     "question",
     "words",
@@ -57,6 +59,11 @@ _UNSPACED: Final = (
 _EMOJI: Final = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _RUN: Final = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+|[{_EMOJI}]")
 _ASCII_RUN: Final = re.compile(r"[a-z0-9_]+")
+_PROBE: Final = (
+    *("running", "happily", "organization", "generously", "news", "skies", "added", "being", "evening"),
+    *("communication", "universal", "arsenic", "geologist", "pasted", "hopping", "prepaying", "inning"),
+)
+"""Words whose stems differ between releases of the stemmer, or could."""
 _MONTHS: Final = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -133,6 +140,13 @@ def question(text: str) -> Question:
 def date_words(moment: datetime) -> str:
     """A date as people write it, day, month and year: what a dated question looks for."""
     return f"{moment.day} {_MONTHS[moment.month - 1]} {moment.year}"
+
+
+@lru_cache(1)
+def fingerprint() -> str:
+    """What an index remembers of the analyzer that made it: version, and a probe of the stemmer."""
+    stems = " ".join(str(_term(word)) for word in _PROBE)
+    return f"{ANALYZER}-{crc32(stems.encode()):08x}"
 
 
 @lru_cache(100_000)

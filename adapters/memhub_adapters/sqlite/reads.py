@@ -1,0 +1,195 @@
+"""The verbs that only read, each inside one snapshot of the file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memhub import filters
+from memhub.adapter import Read
+from memhub.changes import expired
+from memhub.cursors import Place
+from memhub.errors import InvalidInput
+from memhub.records import Hit, Page, Recalled, Record, ScopeCount, Stats
+from memhub.scope import Scope
+from memhub.search import BLOCK, Candidate, Totals, asked, listing_key, question, rank, score, why
+from memhub_adapters.sqlite.rows import COLUMNS, id_from, id_of, micros, slot_of, time_of
+from memhub_adapters.sqlite.scopes import Room, every, matching
+from memhub_adapters.sqlite.sql import chunks, conditions, integers, marks
+
+__all__ = ["get", "listing", "scan", "search", "stats"]
+
+_ORDER = "observed_at DESC, created_at DESC, position DESC, id DESC"
+
+
+def get(db: sqlite3.Connection, ids: Sequence[str], *, now: datetime) -> list[Record]:
+    """The held and unexpired records among these ids, in their order."""
+    scopes = _Scopes(db)
+    sql = f"SELECT {COLUMNS} FROM record WHERE id = ?"
+    rows = (db.execute(sql, (id_of(id),)).fetchone() for id in ids)
+    records = [slot_of(row, scopes).record for row in rows if row is not None]
+    return [record for record in records if not expired(record, now)]
+
+
+def listing(db: sqlite3.Connection, read: Read) -> Recalled:
+    """A page of the newest records that the query admits."""
+    rooms = matching(db, read.scopes, exact=read.exact)
+    place = Place.parse(read.cursor) if read.cursor else None
+    newest = (
+        place.newest if place else db.execute("SELECT value FROM meta WHERE name = 'newest'").fetchone()[0]
+    )
+    found: list[Record] = []
+    for record in _newest_first(db, read, rooms, newest, place):
+        if not (read.tags or read.where) or filters.admits(record, read):
+            found.append(record)
+        if len(found) > read.limit:
+            break
+    page = found[: read.limit]
+    more = Place(newest, listing_key(page[-1])).text() if len(found) > len(page) else None
+    return Recalled(tuple(map(Hit, page)), more)
+
+
+def search(db: sqlite3.Connection, read: Read, text: str) -> Recalled:
+    """The most relevant records that the query admits."""
+    rooms = matching(db, read.scopes, exact=read.exact)
+    asks = question(text)
+    terms = asked(asks)
+    totals = Totals(sum(room.count for room in rooms), sum(room.length for room in rooms))
+    scores = score(asks, _postings(db, rooms, terms), totals, explain=read.explain)
+    seen = _Candidates(db, read)
+    ranked = rank(scores, read.limit, seen.fetch, turns=any(room.turns for room in rooms))
+    records = _records(db, [hit.key for hit in ranked], {room.number: room.scope for room in rooms})
+    hits = []
+    for hit in ranked:
+        record = records[hit.key]
+        hits.append(Hit(record, hit.score, why(hit, record, asks, scores) if read.explain else None))
+    return Recalled(tuple(hits))
+
+
+def scan(db: sqlite3.Connection, cursor: str | None, limit: int) -> Page:
+    """A page of everything, scope by scope in the order written."""
+    if cursor is not None and not cursor.isdecimal():
+        raise InvalidInput("cursor: is not one that scan gave; pass it back unchanged")
+    sql = f"SELECT {COLUMNS} FROM record WHERE key > ? ORDER BY key LIMIT ?"
+    rows = db.execute(sql, (int(cursor or -1), limit + 1)).fetchall()
+    scopes = _Scopes(db)
+    page = [slot_of(row, scopes) for row in rows[:limit]]
+    more = str(page[-1].key) if len(rows) > limit else None
+    return Page(tuple(slot.record for slot in page), more)
+
+
+def stats(db: sqlite3.Connection, scope: Scope | None, *, by_scope: bool, now: datetime, size: int) -> Stats:
+    """Counts of what a scope covers; `size` is the file's, known for the whole store only."""
+    named = every(db)
+    if scope is not None:
+        named = {number: one for number, one in named.items() if scope.covers(one)}
+    gone = "expires_at IS NOT NULL AND expires_at <= ?"
+    sql = (
+        f"SELECT key >> 32, count(*), sum({gone}), sum(invalid_at IS NOT NULL AND NOT ({gone})) "
+        f"FROM record WHERE {'key >> 32 IN (' + integers(named) + ')' if scope else '1'} GROUP BY 1"
+    )
+    at = micros(now)
+    rows = [
+        ScopeCount(scope=named[number], live=count - dead - hidden, invalidated=hidden, expired=dead)
+        for number, count, dead, hidden in db.execute(sql, (at, at))
+    ]
+    rows.sort(key=lambda row: row.scope.canonical)
+    return Stats(
+        live=sum(row.live for row in rows),
+        invalidated=sum(row.invalidated for row in rows),
+        expired=sum(row.expired for row in rows),
+        bytes=size if scope is None else None,
+        scopes=tuple(rows) if by_scope else (),
+    )
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """Fetches what ranking must know, filtered by the query."""
+
+    db: sqlite3.Connection
+    read: Read
+
+    def fetch(self, keys: Sequence[int]) -> dict[int, Candidate]:
+        extra = ", tags, attributes" if self.read.tags or self.read.where else ""
+        where, values = conditions(self.read)
+        found: dict[int, Candidate] = {}
+        for part in chunks(keys):
+            sql = (
+                "SELECT key, observed_at, created_at, position, id, session, previous, "
+                f"role IS NOT NULL AND invalid_at IS NULL AND expires_at IS NULL{extra} "
+                f"FROM record WHERE key IN ({marks(part)}) AND {where}"
+            )
+            for row in self.db.execute(sql, (*part, *values)):
+                if not extra or self._admits(row[8], row[9]):
+                    found[row[0]] = _candidate(row)
+        return found
+
+    def _admits(self, tags: str | None, attributes: str | None) -> bool:
+        if self.read.tags and not set(self.read.tags) <= set(json.loads(tags or "[]")):
+            return False
+        return filters.matches(json.loads(attributes or "{}"), self.read.where)
+
+
+def _candidate(row: Sequence[int]) -> Candidate:
+    _key, observed, created, position, id, session, previous, lends = row[:8]
+    order = (time_of(observed), time_of(created), position, id_from(id))  # type: ignore[arg-type]
+    return Candidate(order, session, previous, bool(lends))
+
+
+def _postings(
+    db: sqlite3.Connection, rooms: Sequence[Room], terms: Sequence[str]
+) -> dict[str, list[tuple[int, bytes]]]:
+    found: dict[str, list[tuple[int, bytes]]] = {}
+    if not rooms:
+        return found
+    one = len(rooms) == 1
+    scopes = "= ?" if one else f"IN ({integers(room.number for room in rooms)})"
+    sql = f"SELECT term, scope, block, entries FROM posting WHERE scope {scopes} AND term IN ({marks(terms)})"
+    for term, scope, block, entries in db.execute(sql, (*([rooms[0].number] if one else []), *terms)):
+        found.setdefault(term, []).append(((scope << 32) + (block << BLOCK), entries))
+    return found
+
+
+def _records(db: sqlite3.Connection, keys: Sequence[int], scopes: dict[int, Scope]) -> dict[int, Record]:
+    found: dict[int, Record] = {}
+    for part in chunks(keys):
+        sql = f"SELECT {COLUMNS} FROM record WHERE key IN ({marks(part)})"
+        for row in db.execute(sql, part):
+            found[row[0]] = slot_of(row, scopes).record
+    return found
+
+
+def _newest_first(
+    db: sqlite3.Connection, read: Read, rooms: Sequence[Room], newest: int, place: Place | None
+) -> Iterator[Record]:
+    where, values = conditions(read)
+    scopes = {room.number: room.scope for room in rooms}
+    sql = f"SELECT {COLUMNS} FROM record WHERE scope IN ({integers(scopes)}) AND seq <= ? AND {where}"
+    bound: list[object] = [newest, *values]
+    if place is not None:
+        observed, created, position, id = place.last
+        sql += " AND (observed_at, created_at, position, id) < (?, ?, ?, ?)"
+        bound += [micros(observed), micros(created), position, id_of(id)]
+    rows = db.execute(f"{sql} ORDER BY {_ORDER}", bound)
+    try:
+        for row in rows:
+            yield slot_of(row, scopes).record
+    finally:
+        rows.close()
+
+
+class _Scopes(dict[int, Scope]):
+    """Scopes by number, looked up when missing."""
+
+    def __init__(self, db: sqlite3.Connection) -> None:
+        super().__init__()
+        self._db = db
+
+    def __missing__(self, number: int) -> Scope:
+        sql = "SELECT canonical FROM scope WHERE id = ?"
+        self[number] = Scope.parse(self._db.execute(sql, (number,)).fetchone()[0])
+        return self[number]

@@ -1,0 +1,55 @@
+"""Which exact scopes a query reaches, with what BM25 must know of them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memhub.scope import Scope
+from memhub_adapters.sqlite.sql import integers, marks
+
+__all__ = ["Room", "every", "matching"]
+
+_COLUMNS = "id, canonical, count, length, turns"
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """One exact scope in the file: how many records, the sum of their lengths, how many turns."""
+
+    number: int
+    scope: Scope
+    count: int
+    length: int
+    turns: int
+
+
+def matching(db: sqlite3.Connection, scopes: Sequence[Scope], *, exact: bool) -> list[Room]:
+    """The exact scopes that a query for any of these reaches, each once."""
+    named = [scope for scope in scopes if exact or scope.name is not None]
+    paired = [scope for scope in scopes if not (exact or scope.name is not None)]
+    found = _named(db, named) if named else {}
+    for scope in paired:
+        found |= _covered(db, scope)
+    return list(found.values())
+
+
+def every(db: sqlite3.Connection) -> dict[int, Scope]:
+    """All scopes by number."""
+    return {number: Scope.parse(text) for number, text in db.execute("SELECT id, canonical FROM scope")}
+
+
+def _named(db: sqlite3.Connection, scopes: Sequence[Scope]) -> dict[int, Room]:
+    sql = f"SELECT {_COLUMNS} FROM scope WHERE canonical IN ({marks(scopes)})"
+    known = {scope.canonical: scope for scope in scopes}
+    rows = db.execute(sql, list(known)).fetchall()
+    return {number: Room(number, known[text], *counts) for number, text, *counts in rows}
+
+
+def _covered(db: sqlite3.Connection, scope: Scope) -> dict[int, Room]:
+    labels = sorted(scope.labels)
+    sql = f"SELECT scope FROM label WHERE label IN ({marks(labels)}) GROUP BY scope HAVING count(*) = ?"
+    numbers = [row[0] for row in db.execute(sql, (*labels, len(labels)))]
+    rows = db.execute(f"SELECT {_COLUMNS} FROM scope WHERE id IN ({integers(numbers)})")
+    return {number: Room(number, Scope.parse(text), *counts) for number, text, *counts in rows}

@@ -1,0 +1,237 @@
+"""The threads that touch the file: one that writes, in groups, and a few that read.
+
+A group is every write that waits when the writer is free: one transaction, a savepoint each, one
+sync. A write is acknowledged only after the commit that holds it, and fails alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any, Final, Generic, TypeVar
+
+from memhub.errors import Closed, HubError
+from memhub_adapters.sqlite.file import File
+
+__all__ = ["Readers", "Writer"]
+
+T = TypeVar("T")
+Work = Callable[[sqlite3.Connection], T]
+
+GROUP: Final = 256
+"""Most writes in one transaction."""
+
+GROUP_SECONDS: Final = 0.1
+"""After this long a transaction takes no more writes, so that other processes get their turn."""
+
+ERASE_MILLISECONDS: Final = 100
+"""How long emptying the log waits for readers."""
+
+READERS: Final = 4
+"""Most reads at a time; a slow one then holds up none of the others."""
+
+
+class Job(Generic[T]):
+    """One call: what to do, and the future of the loop that waits for it."""
+
+    __slots__ = ("erases", "error", "future", "loop", "result", "work")
+
+    def __init__(self, work: Work[T], *, erases: bool = False) -> None:
+        self.work = work
+        self.erases = erases
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[T] = self.loop.create_future()
+        self.result: Any = None
+        self.error: Exception | None = None
+
+    def settle(self) -> None:
+        """Hand over the outcome, in the loop's own thread; nobody may be waiting any more."""
+        if self.future.done():
+            return
+        if self.error is None:
+            self.future.set_result(self.result)
+        else:
+            self.future.set_exception(self.error)
+
+
+def _settle(jobs: list[Job[Any]]) -> None:
+    for job in jobs:
+        job.settle()
+
+
+def _deliver(jobs: list[Job[Any]]) -> None:
+    """Wake each loop once for all of its jobs."""
+    for loop in dict.fromkeys(job.loop for job in jobs):
+        mine = [job for job in jobs if job.loop is loop]
+        # A loop that has closed meanwhile has nobody left who waits.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(_settle, mine)
+
+
+class _Threads:
+    """Daemon threads that serve one queue, each with a connection of its own, started on use."""
+
+    def __init__(self, file: File, *, most: int, name: str) -> None:
+        self._file = file
+        self._most = most
+        self._name = name
+        self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._closed = False
+
+    async def run(self, work: Work[T], *, erases: bool = False) -> T:
+        """The result of `work`, run with a connection. A call cancelled while it waits never runs."""
+        job = Job(work, erases=erases)
+        if len(self._threads) < self._most and (not self._threads or self._queue.qsize()):
+            self._grow()
+        self._queue.put(job)
+        return await job.future
+
+    def close(self) -> None:
+        """Finish what is queued, close the connections, end the threads."""
+        with self._lock:
+            self._closed = True
+            threads, self._threads = self._threads, []
+        for _ in threads:
+            self._queue.put(None)
+        for thread in threads:
+            thread.join()
+
+    def _grow(self) -> None:
+        with self._lock:
+            if self._closed:
+                raise Closed("the store is closed")
+            if len(self._threads) < self._most:
+                thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def _serve(self) -> None:
+        db: sqlite3.Connection | None = None
+        while (job := self._queue.get()) is not None:
+            db, done = self._handle(db, job)
+            _deliver(done)
+        if db is not None:
+            db.close()
+
+    def _handle(
+        self, db: sqlite3.Connection | None, job: Job[Any]
+    ) -> tuple[sqlite3.Connection | None, list[Job[Any]]]:
+        """Do this job, perhaps more; return the connection, None where it must be reopened."""
+        raise NotImplementedError
+
+
+class Readers(_Threads):
+    """Runs reads, each in a snapshot of its own, beside whatever is written."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file, most=READERS, name="memhub-sqlite-read")
+
+    def _handle(
+        self, db: sqlite3.Connection | None, job: Job[Any]
+    ) -> tuple[sqlite3.Connection | None, list[Job[Any]]]:
+        if job.future.cancelled():
+            return db, []
+        try:
+            db = db or self._file.connect(writable=False)
+            self._file.check()
+            db.execute("BEGIN")
+            job.result = job.work(db)
+            db.execute("COMMIT")
+        except Exception as error:  # noqa: BLE001 - handed to the caller
+            job.error = error
+            db = _after(db, error)
+        return db, [job]
+
+
+class Writer(_Threads):
+    """Runs writes in groups. `erasure_pending`: deleted text may still be in the log."""
+
+    def __init__(self, file: File) -> None:
+        super().__init__(file, most=1, name="memhub-sqlite-write")
+        self.erasure_pending = False
+        self.commits = 0
+
+    def _handle(
+        self, db: sqlite3.Connection | None, job: Job[Any]
+    ) -> tuple[sqlite3.Connection | None, list[Job[Any]]]:
+        jobs = [job]
+        try:
+            db = db or self._file.connect(writable=True)
+            self._file.check()
+            db.execute("BEGIN IMMEDIATE")
+            self._fill(db, jobs)
+            db.execute("COMMIT")
+            self.commits += 1
+            self._file.check()
+            if self.erasure_pending or any(job.erases and job.error is None for job in jobs):
+                self._erase(db)
+        except Exception as error:  # noqa: BLE001 - handed to every caller of the group
+            for failed in jobs:
+                failed.error = failed.error or error
+            db = _after(db, error)
+        return db, jobs
+
+    def _fill(self, db: sqlite3.Connection, jobs: list[Job[Any]]) -> None:
+        """Run the first job and those that wait behind it, for as long as a group may take."""
+        latest = monotonic() + GROUP_SECONDS
+        _attempt(db, jobs[0])
+        while len(jobs) < GROUP and monotonic() < latest:
+            try:
+                job = self._queue.get_nowait()
+            except Empty:
+                return
+            if job is None:
+                self._queue.put(None)
+                return
+            jobs.append(job)
+            _attempt(db, job)
+
+    def _erase(self, db: sqlite3.Connection) -> None:
+        """Empty the log, where deleted text still stands; a reader of an older snapshot may prevent it."""
+        try:
+            db.execute(f"PRAGMA busy_timeout = {ERASE_MILLISECONDS}")
+            (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            self.erasure_pending = bool(busy)
+        except sqlite3.OperationalError:
+            self.erasure_pending = True
+        finally:
+            db.execute(f"PRAGMA busy_timeout = {int(self._file.busy_timeout * 1000)}")
+
+
+def _attempt(db: sqlite3.Connection, job: Job[Any]) -> None:
+    """Run one write so that its failure undoes it alone."""
+    if job.future.cancelled():
+        return
+    db.execute("SAVEPOINT job")
+    try:
+        job.result = job.work(db)
+    except Exception as error:
+        job.error = error
+        if not db.in_transaction:
+            # A full disk or an I/O error has made SQLite undo the whole group.
+            raise
+        db.execute("ROLLBACK TO job")
+    db.execute("RELEASE job")
+
+
+def _after(db: sqlite3.Connection | None, error: Exception) -> sqlite3.Connection | None:
+    """The connection after a failure, rolled back; None where only a new one can be trusted."""
+    if db is None:
+        return None
+    try:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+    except sqlite3.Error:
+        db.close()
+        return None
+    if isinstance(error, sqlite3.Error) or (isinstance(error, HubError) and error.code == "unavailable"):
+        db.close()
+        return None
+    return db
