@@ -13,6 +13,7 @@ from memhub.adapter import Read
 from memhub.errors import InvalidInput
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_FOREIGN: Final = "cursor: is not one that recall gave; pass it back unchanged"
 
 __all__ = ["Place", "seal", "unseal"]
 
@@ -38,10 +39,14 @@ class Place:
         """The place that `text` made. Raises InvalidInput for anything else."""
         try:
             newest, observed, created, position, id = json.loads(text)
-            last = (datetime.fromisoformat(observed), datetime.fromisoformat(created), position, id)
-        except (ValueError, TypeError):
-            raise InvalidInput("cursor: is not one that recall gave; pass it back unchanged") from None
-        return cls(newest, last)
+            times = datetime.fromisoformat(observed), datetime.fromisoformat(created)
+        except (ValueError, TypeError, RecursionError):
+            raise InvalidInput(_FOREIGN) from None
+        if not (type(newest) is type(position) is int and isinstance(id, str)):
+            raise InvalidInput(_FOREIGN)
+        if None in (times[0].tzinfo, times[1].tzinfo):
+            raise InvalidInput(_FOREIGN)
+        return cls(newest, (*times, position, id))
 
 
 def seal(position: str | None, read: Read) -> str | None:
@@ -57,8 +62,8 @@ def unseal(cursor: str, read: Read) -> str:
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
         mark, position = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-    except (ValueError, TypeError):
-        raise InvalidInput("cursor: is not one that recall gave; pass it back unchanged") from None
+    except (ValueError, TypeError, RecursionError):
+        raise InvalidInput(_FOREIGN) from None
     if mark != _fingerprint(read) or not isinstance(position, str):
         raise InvalidInput(
             "cursor: belongs to another query; repeat the query that gave it, changing only limit"

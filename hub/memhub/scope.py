@@ -41,7 +41,7 @@ class Scope:
         """The scope whose canonical text this is. Raises InvalidInput when it is none."""
         try:
             value = json.loads(canonical)
-        except ValueError:
+        except (ValueError, RecursionError):
             value = None
         if not isinstance(value, str | dict):
             raise InvalidInput("scope: canonical text is a JSON string or a JSON object of strings")
