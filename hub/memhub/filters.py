@@ -12,7 +12,7 @@ from memhub.changes import expired, live_at
 from memhub.errors import InvalidInput
 from memhub.records import Attributes, Record
 
-__all__ = ["admits", "in_scope", "matches", "normalised", "value_type"]
+__all__ = ["admits", "in_scope", "matches", "normalised", "value_types"]
 
 Where = dict[str, dict[str, object]]
 
@@ -59,10 +59,12 @@ def in_scope(record: Record, read: Read) -> bool:
     return any(scope.covers(record.scope) for scope in read.scopes)
 
 
-def value_type(value: object) -> str:
-    """The capability's name for a condition's value: string, number or boolean."""
-    if isinstance(value, list):
-        return value_type(value[0])
+def value_types(value: object) -> frozenset[str]:
+    """What a capability must take for a condition's value: of string, number and boolean."""
+    return frozenset(map(_value_type, value if isinstance(value, list) else [value]))
+
+
+def _value_type(value: object) -> str:
     if isinstance(value, bool):
         return "boolean"
     return "number" if isinstance(value, int | float) else "string"

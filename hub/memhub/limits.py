@@ -25,6 +25,9 @@ ATTRIBUTE_KEYS: Final = 64
 ATTRIBUTE_BYTES: Final = 16_384
 """Largest attributes object, and largest `payload`, as UTF-8 JSON, in bytes."""
 
+DEPTH: Final = 64
+"""Deepest nesting of lists and objects in a `payload`, in levels."""
+
 INTEGER: Final = 2**53
 """Integers of attributes lie within plus and minus this, so that every JSON reader keeps them."""
 

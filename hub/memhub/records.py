@@ -13,6 +13,7 @@ from memhub.scope import Scope
 
 __all__ = [
     "KINDS",
+    "MODES",
     "ROLES",
     "UNSET",
     "Attributes",
@@ -47,6 +48,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 Mode = Literal["keyword", "semantic", "hybrid"]
 
 KINDS: Final[tuple[Kind, ...]] = ("fact", "preference", "episode", "profile")
+MODES: Final[tuple[Mode, ...]] = ("keyword", "semantic", "hybrid")
 ROLES: Final[tuple[Role, ...]] = ("system", "user", "assistant", "tool")
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 from memhub import limits, validation
 from memhub.adapter import Read, Write
 from memhub.errors import InvalidInput
 from memhub.filters import normalised
 from memhub.records import (
+    MODES,
     ROLES,
     Fact,
+    Mode,
     Observation,
     Patch,
     Provenance,
@@ -51,13 +53,13 @@ def write_from(observation: Observation, now: datetime) -> Write:
     given_turns = validation.items("turns", observation.turns, limits.ITEMS)
     if bool(given_facts) == bool(given_turns):
         raise InvalidInput("observation: give facts or turns, one of the two and not both")
-    key, at = observation.idempotency_key, observation.observed_at
+    key, at, given = observation.idempotency_key, observation.observed_at, observation.provenance
     write = Write(
         scope=check_scope(observation.scope),
         facts=tuple(_fact(f"facts[{n}]", fact) for n, fact in enumerate(given_facts)),
         turns=tuple(_turn(f"turns[{n}]", turn) for n, turn in enumerate(given_turns)),
         observed_at=now if at is None else validation.moment("observed_at", at),
-        provenance=_provenance(observation.provenance),
+        provenance=Provenance() if given is None else _provenance(given),
         idempotency_key=None if key is None else validation.identifier("idempotency_key", key),
         digest="",
         now=now,
@@ -85,7 +87,7 @@ def read_from(query: Query, now: datetime, cursor: str | None = None) -> Read:
         until=_optional_moment("until", query.until),
         as_of=_optional_moment("as_of", query.as_of),
         include_invalidated=_flag("include_invalidated", query.include_invalidated),
-        mode=query.mode,
+        mode=None if query.mode is None else _mode(query.mode),
         explain=_flag("explain", query.explain),
         cursor=cursor,
         now=now,
@@ -129,26 +131,13 @@ def check_record(field: str, record: object) -> Record:
     """A complete record for `restore`, within the limits, its times in UTC."""
     if not isinstance(record, Record):
         raise InvalidInput(f"{field}: must be a Record, not {type(record).__name__}")
-    times = {
-        name: _optional_moment(f"{field}.{name}", getattr(record, name))
-        for name in ("created_at", "updated_at", "observed_at", "invalid_at", "expires_at")
-    }
-    ids = {
-        name: None if value is None else validation.identifier(f"{field}.{name}", value)
-        for name in ("id", "revision", "supersedes", "superseded_by")
-        for value in (getattr(record, name),)
-    }
+    checked = {name: check(f"{field}.{name}", getattr(record, name)) for name, check in _CHECKS.items()}
     return replace(
         record,
-        **times,  # type: ignore[arg-type]
-        **ids,  # type: ignore[arg-type]
+        **checked,  # type: ignore[arg-type]
         scope=check_scope(record.scope, f"{field}.scope"),
-        kind=validation.kind(f"{field}.kind", record.kind),
         content=validation.text(f"{field}.content", record.content, limits.CONTENT_CHARS),
-        tags=validation.tags(f"{field}.tags", record.tags),
-        attributes=validation.attributes(f"{field}.attributes", record.attributes),
-        payload=validation.json_value(f"{field}.payload", record.payload),
-        supports=_supports(f"{field}.supports", record.supports),
+        provenance=_provenance(record.provenance, f"{field}.provenance", stored=True),
     )
 
 
@@ -183,15 +172,15 @@ def _turn(field: str, turn: object) -> Turn:
     )
 
 
-def _provenance(given: object) -> Provenance:
-    if given is None:
-        return Provenance()
+def _provenance(given: object, field: str = "provenance", *, stored: bool = False) -> Provenance:
     if not isinstance(given, Provenance):
-        raise InvalidInput(f"provenance: must be a Provenance, not {type(given).__name__}")
-    if given.role is not None:
-        raise InvalidInput("provenance.role: comes from each turn; leave it out")
+        raise InvalidInput(f"{field}: must be a Provenance, not {type(given).__name__}")
     for name in ("conversation_id", "run_id", "author"):
-        validation.short(f"provenance.{name}", getattr(given, name))
+        validation.short(f"{field}.{name}", getattr(given, name))
+    if given.role is not None:
+        if not stored:
+            raise InvalidInput(f"{field}.role: comes from each turn; leave it out")
+        validation.choice(f"{field}.role", given.role, ROLES)
     return given
 
 
@@ -212,6 +201,17 @@ def _listed(field: str, value: object) -> Sequence[object]:
     return validation.items(field, value, limits.CONDITIONS)
 
 
+def _mode(value: object) -> Mode:
+    validation.choice("mode", value, MODES)
+    return next(known for known in MODES if known == value)
+
+
+def _position(field: str, value: object) -> int:
+    if type(value) is not int or not 0 <= value <= limits.INTEGER:
+        raise InvalidInput(f"{field}: must be a whole number, 0 or more")
+    return value
+
+
 def _flag(field: str, value: object) -> bool:
     if not isinstance(value, bool):
         raise InvalidInput(f"{field}: must be true or false")
@@ -220,6 +220,10 @@ def _flag(field: str, value: object) -> bool:
 
 def _optional_moment(field: str, value: object) -> datetime | None:
     return None if value is None else validation.moment(field, value)
+
+
+def _optional_identifier(field: str, value: object) -> str | None:
+    return None if value is None else validation.identifier(field, value)
 
 
 def _given(field: str, value: T | Unset, check: Callable[[str, object], T]) -> T | Unset:
@@ -244,3 +248,25 @@ def _plain(value: Fact | Turn | Provenance) -> dict[str, object]:
         for name, item in found.items()
         if item is not None and item not in ((), {}, [])
     }
+
+
+_CHECKS: Final[Mapping[str, Callable[[str, Any], object]]] = {
+    "id": validation.identifier,
+    "kind": validation.kind,
+    "tags": validation.tags,
+    "attributes": validation.attributes,
+    "created_at": validation.moment,
+    "updated_at": validation.moment,
+    "observed_at": validation.moment,
+    "invalid_at": _optional_moment,
+    "invalid_reason": validation.short,
+    "supersedes": _optional_identifier,
+    "superseded_by": _optional_identifier,
+    "expires_at": _optional_moment,
+    "revision": validation.identifier,
+    "position": _position,
+    "target": validation.short,
+    "payload": validation.json_value,
+    "supports": _supports,
+}
+"""How `check_record` checks each field of a record by itself."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from memhub.adapter import Read, Write
 from memhub.capabilities import Capabilities
 from memhub.errors import Unsupported
-from memhub.filters import value_type
+from memhub.filters import value_types
 from memhub.records import Fact, Patch, Turn, Unset
 
 __all__ = ["check_patch", "check_read", "check_write"]
@@ -48,8 +48,9 @@ def check_read(caps: Capabilities, read: Read) -> None:
             _refuse(caps, "recall", name, f"filters.{name}", f"it cannot filter by {name}")
     for field, conditions in read.where.items():
         for operator, value in conditions.items():
-            if value_type(value) not in caps.filters.attributes.get(operator, ()):
-                why = f"it cannot compare a {value_type(value)} with {operator}"
+            taken = caps.filters.attributes.get(operator, frozenset())
+            if missing := sorted(value_types(value) - taken):
+                why = f"it cannot compare a {missing[0]} with {operator}"
                 _refuse(caps, "recall", f"where[{field!r}].{operator}", "filters.attributes", why)
 
 

@@ -115,7 +115,7 @@ def check_merged_attributes(merged: Attributes) -> None:
 
 
 def json_value(field: str, value: Json) -> Json:
-    """A copy of any JSON value of at most 16 KiB, or None."""
+    """A copy of any JSON value of at most 16 KiB and 64 levels, or None."""
     if value is None:
         return None
     try:
@@ -127,6 +127,7 @@ def json_value(field: str, value: Json) -> Json:
         raise InvalidInput(f"{field}: is not plain JSON: use text, numbers, booleans, lists and objects")
     if size > limits.ATTRIBUTE_BYTES:
         raise InvalidInput(f"{field}: takes {size:,} bytes as JSON, more than {limits.ATTRIBUTE_BYTES:,}")
+    _check_nested(field, copy)
     return copy
 
 
@@ -141,6 +142,21 @@ def clean(field: str, value: object) -> str:
     except UnicodeEncodeError:
         raise InvalidInput(f"{field}: holds a lone surrogate, which is no character; remove it") from None
     return value
+
+
+def _check_nested(field: str, value: Json, depth: int = 0) -> None:
+    if isinstance(value, str):
+        clean(field, value)
+        return
+    if depth > limits.DEPTH:
+        raise InvalidInput(f"{field}: is nested deeper than {limits.DEPTH} levels")
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            clean(field, key)
+            _check_nested(field, item, depth + 1)
+    elif isinstance(value, Sequence):
+        for item in value:
+            _check_nested(field, item, depth + 1)
 
 
 def _key(field: str, key: object) -> str:
