@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from memhub import filters
 from memhub.adapter import Read
@@ -16,7 +17,7 @@ from memhub.errors import InvalidInput
 from memhub.records import Hit, Page, Recalled, Record, ScopeCount, Stats
 from memhub.scope import Scope
 from memhub.search import BLOCK, Candidate, Totals, asked, listing_key, question, rank, score, why
-from memhub_adapters.sqlite.rows import COLUMNS, id_from, id_of, micros, slot_of, time_of
+from memhub_adapters.sqlite.rows import COLUMNS, id_of, micros, slot_of
 from memhub_adapters.sqlite.scopes import Room, every, matching
 from memhub_adapters.sqlite.sql import chunks, conditions, integers, marks
 
@@ -134,10 +135,11 @@ class _Candidates:
         return filters.matches(json.loads(attributes or "{}"), self.read.where)
 
 
-def _candidate(row: Sequence[int]) -> Candidate:
-    _key, observed, created, position, id, session, previous, lends = row[:8]
-    order = (time_of(observed), time_of(created), position, id_from(id))  # type: ignore[arg-type]
-    return Candidate(order, session, previous, bool(lends))
+def _candidate(row: tuple[Any, ...]) -> Candidate:
+    observed, created, position, id, session, previous, lends = row[1:8]
+    return Candidate(
+        (observed, created, position, id if isinstance(id, str) else id.hex()), session, previous, lends
+    )
 
 
 def _postings(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, NamedTuple
 
 from memhub.records import Record, Why
 from memhub.search.analyzer import Question
@@ -16,21 +17,21 @@ from memhub.search.scoring import Scores
 __all__ = ["Candidate", "Ranked", "listing_key", "rank", "why"]
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """What ranking must know of a record that the query's filters admit.
 
-    `order` is its `listing_key`. A stand-alone record has no `session`. `previous` is the key of
-    the turn before it, None for the first; `lends` says whether neighbours gain from it.
+    `order` sorts as `listing_key` does, in whatever form the adapter has it. A stand-alone record
+    has no `session`. `previous` is the key of the turn before it, None for the first; `lends` says
+    whether neighbours gain from it.
     """
 
-    order: tuple[datetime, datetime, int, str]
+    order: tuple[Any, ...]
     session: int | None = None
     previous: int | None = None
-    lends: bool = True
+    lends: bool | int = True
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Ranked:
     """A hit: its key, its score, and what the boosts added to it."""
 
@@ -41,7 +42,7 @@ class Ranked:
     session: float = 0.0
 
 
-Fetch = Callable[[Sequence[int]], dict[int, Candidate]]
+Fetch = Callable[[Sequence[int]], Mapping[int, Candidate]]
 """Of these keys, the admitted ones."""
 
 
@@ -57,17 +58,21 @@ def rank(scores: Scores, limit: int, fetch: Fetch, *, turns: bool) -> list[Ranke
     best are fetched.
     """
     pool = _pool(scores, max(POOL, limit) if turns else limit, fetch)
-    hits = {key: Ranked(key, scores.value(key)) for key, _ in pool}
-    admitted = dict(pool)
-    if turns:
-        _boost_following(hits, admitted, scores)
-        _boost_session(hits, admitted)
-    ordered = sorted(hits.values(), key=lambda hit: admitted[hit.key].order, reverse=True)
-    ordered.sort(key=lambda hit: -hit.score)
-    for hit in ordered[:limit]:
-        if hit.key in scores.named:
-            hit.speaker = (scores.base[hit.key] + hit.following) * SPEAKER
-    return ordered[:limit]
+    following = _following(pool, scores) if turns else {}
+    values = {key: scores.raised(key, following.get(key, 0.0)) for key in pool}
+    session = _session_gains(pool, values) if turns else {}
+    if session:
+        values = {key: value + session[key] for key, value in values.items()}
+    return [
+        Ranked(
+            key,
+            values[key],
+            following=following.get(key, 0.0),
+            speaker=(scores.base[key] + following.get(key, 0.0)) * SPEAKER if key in scores.named else 0.0,
+            session=session.get(key, 0.0),
+        )
+        for key in _best(pool, values, limit)
+    ]
 
 
 def why(hit: Ranked, record: Record, question: Question, scores: Scores) -> Why:
@@ -88,46 +93,52 @@ def why(hit: Ranked, record: Record, question: Question, scores: Scores) -> Why:
     )
 
 
-def _pool(scores: Scores, size: int, fetch: Fetch) -> list[tuple[int, Candidate]]:
+def _pool(scores: Scores, size: int, fetch: Fetch) -> Mapping[int, Candidate]:
     """The best admitted records: fetches on until `size` are found or none is left."""
     admitted: dict[int, Candidate] = {}
     seen: set[int] = set()
     count = size
     while True:
         head = scores.head(count)
-        fresh = [key for key, _ in head if key not in seen]
+        fresh = [key for key in head if key not in seen]
         seen.update(fresh)
-        admitted.update(fetch(fresh) if fresh else {})
+        if fresh:
+            admitted.update(fetch(fresh))
         if len(admitted) >= size or len(head) == len(scores.base):
             break
         count *= 4
-    ordered = sorted(admitted.items(), key=lambda item: item[1].order, reverse=True)
-    ordered.sort(key=lambda item: -scores.value(item[0]))
-    return ordered[:size]
+    if len(admitted) <= size:
+        return admitted
+    values = {key: scores.raised(key) for key in admitted}
+    return {key: admitted[key] for key in _best(admitted, values, size)}
 
 
-def _boost_following(hits: dict[int, Ranked], admitted: dict[int, Candidate], scores: Scores) -> None:
-    for key, candidate in admitted.items():
-        earlier = hits.get(candidate.previous) if candidate.previous is not None else None
-        if earlier is not None and candidate.lends:
-            earlier.following = FOLLOWING * scores.base[key]
-            factor = 1 + SPEAKER if earlier.key in scores.named else 1.0
-            earlier.score = (scores.base[earlier.key] + earlier.following) * factor
+def _best(pool: Mapping[int, Candidate], values: Mapping[int, float], count: int) -> Iterable[int]:
+    """The keys of the highest values, equal ones in the order of a listing."""
+    return heapq.nlargest(count, pool, key=lambda key: (values[key], pool[key].order))
 
 
-def _boost_session(hits: dict[int, Ranked], admitted: dict[int, Candidate]) -> None:
-    sessions: dict[int, list[float]] = {}
-    for key, hit in hits.items():
-        sessions.setdefault(_session(admitted[key], key), []).append(hit.score)
-    gains = {
-        session: SESSION * sum(heapq.nlargest(SESSION_BEST, values)) / SESSION_BEST
-        for session, values in sessions.items()
+def _following(pool: Mapping[int, Candidate], scores: Scores) -> dict[int, float]:
+    """What each turn gains from the turn after it."""
+    return {
+        candidate.previous: FOLLOWING * scores.base[key]
+        for key, candidate in pool.items()
+        if candidate.previous is not None and candidate.lends and candidate.previous in pool
     }
-    for key, hit in hits.items():
-        hit.session = gains[_session(admitted[key], key)]
-        hit.score += hit.session
 
 
-def _session(candidate: Candidate, key: int) -> int:
-    """A stand-alone record is a session of its own, so that turns gain nothing over it by being turns."""
-    return key if candidate.session is None else candidate.session
+def _session_gains(pool: Mapping[int, Candidate], values: Mapping[int, float]) -> dict[int, float]:
+    """What each record gains from the best of its session.
+
+    A stand-alone record is a session of its own, so that turns gain nothing over it by being turns.
+    """
+    sessions: dict[int, list[float]] = {}
+    for key, candidate in pool.items():
+        sessions.setdefault(key if candidate.session is None else candidate.session, []).append(values[key])
+    gains = {
+        session: SESSION * sum(sorted(found, reverse=True)[:SESSION_BEST]) / SESSION_BEST
+        for session, found in sessions.items()
+    }
+    return {
+        key: gains[key if candidate.session is None else candidate.session] for key, candidate in pool.items()
+    }

@@ -44,22 +44,20 @@ class Scores:
     named: frozenset[int]
     parts: dict[str, dict[int, float]] = field(default_factory=dict)
 
-    def value(self, key: int) -> float:
-        """The record's score, its author considered."""
-        found = self.base[key]
+    def raised(self, key: int, added: float = 0.0) -> float:
+        """The record's score and what was added to it, its author considered."""
+        found = self.base[key] + added
         return found * (1 + SPEAKER) if key in self.named else found
 
-    def head(self, count: int) -> list[tuple[int, float]]:
-        """The `count` best, and all that equal the last of them; best first."""
+    def head(self, count: int) -> list[int]:
+        """The `count` best, in no order, and all that equal the last of them."""
         values = self.base
-        if self.named:
-            values = {key: self.value(key) for key in self.base}
         if count >= len(values):
-            return sorted(values.items(), key=lambda item: -item[1])
-        best = heapq.nlargest(count, values.items(), key=lambda item: item[1])
-        floor = best[-1][1]
-        inside = {key for key, _ in best}
-        return best + [item for item in values.items() if item[1] == floor and item[0] not in inside]
+            return list(values)
+        if self.named:
+            values = {key: self.raised(key) for key in values}
+        floor = heapq.nlargest(count, values.values())[-1]
+        return [key for key, value in values.items() if value >= floor]
 
 
 def asked(question: Question) -> list[str]:
