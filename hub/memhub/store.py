@@ -55,7 +55,8 @@ class MemoryStore:
     Every verb raises InvalidInput for a wrong call and Unsupported for what the provider cannot
     do, both before any I/O; Unavailable and its kinds when the provider cannot answer; Closed
     after `aclose`. `timeout` is the deadline of one call in seconds, None for no deadline.
-    `clock` gives the present; adapters never read one.
+    `clock` gives the present; adapters never read one. An adapter that others use too stays
+    open with `owns_adapter=False`.
     """
 
     def __init__(
@@ -67,9 +68,11 @@ class MemoryStore:
         timeout: float | None = limits.TIMEOUT,
         retry: Retry = Retry(),  # noqa: B008 - frozen
         observers: Sequence[Observer] = (),
+        owns_adapter: bool = True,
     ) -> None:
         self.name = name
         self._adapter = adapter
+        self._owns_adapter = owns_adapter
         self._clock = clock
         self._closed = False
         self._observers = Observers()
@@ -270,12 +273,13 @@ class MemoryStore:
         await self._run("ping", self._adapter.ping, repeatable=True)
 
     async def aclose(self) -> None:
-        """Close the adapter; safe twice. Every later call raises Closed."""
+        """Close the adapter, where it is owned; safe twice. Every later call raises Closed."""
         if self._closed:
             return
         self._closed = True
         try:
-            await self._adapter.aclose()
+            if self._owns_adapter:
+                await self._adapter.aclose()
         finally:
             self._observers.close()
 
