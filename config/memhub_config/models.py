@@ -1,0 +1,89 @@
+"""What a configuration may hold: strict, frozen models that never show a value they refuse."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+from memhub import limits
+from memhub.calls import Retry
+
+__all__ = ["ROUTING", "Duration", "RetrySection", "Section", "StoreOptions"]
+
+ROUTING: Final = frozenset({"scope", "user_id", "agent_id", "app_id", "run_id", "session_id"})
+"""Names that say whose memory it is. They are given per call, never in a configuration."""
+
+_SECONDS: Final = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h)?", re.ASCII)
+
+
+class Section(BaseModel):
+    """Base of every part of a configuration, a provider's settings included.
+
+    Unknown fields are errors. Keys and tokens are `pydantic.SecretStr`. A validator's message
+    must not repeat the value that it refuses.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+def seconds(value: object) -> object:
+    """Seconds from `10s`, `500ms`, `2m`, `1h` or a plain number. Raises ValueError."""
+    if isinstance(value, str):
+        found = _DURATION.fullmatch(value.strip())
+        if found is None:
+            raise ValueError("must be a duration such as 10s, 500ms or 2m, or a number of seconds")
+        value = float(found[1]) * _SECONDS[found[2] or ""]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError("must be a duration such as 10s, 500ms or 2m, or a number of seconds")  # noqa: TRY004
+    if not 0 < value < math.inf:
+        raise ValueError("must be longer than nothing")
+    return float(value)
+
+
+Duration = Annotated[
+    float,
+    BeforeValidator(seconds),
+    WithJsonSchema(
+        {
+            "description": "A duration such as 10s, 500ms or 2m, or a number of seconds.",
+            "anyOf": [
+                {"type": "number", "exclusiveMinimum": 0},
+                {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*(ms|s|m|h)?\s*$"},
+            ],
+        }
+    ),
+]
+"""Seconds, written as `10s`, `500ms`, `2m`, `1h` or a plain number."""
+
+
+class RetrySection(Section):
+    """How failed calls are repeated: exponential delays with jitter."""
+
+    attempts: int = Field(default=Retry().attempts, ge=1, le=100, description="Calls in all; 1 repeats none.")
+    min_delay: Duration = Retry().min_delay
+    max_delay: Duration = Retry().max_delay
+
+    @model_validator(mode="after")
+    def _ordered(self) -> RetrySection:
+        if self.min_delay > self.max_delay:
+            raise ValueError("min_delay is longer than max_delay; swap them")
+        return self
+
+    def retry(self) -> Retry:
+        """What the hub understands."""
+        return Retry(attempts=self.attempts, min_delay=self.min_delay, max_delay=self.max_delay)
+
+
+class StoreOptions(Section):
+    """What a store may say beside its one provider."""
+
+    kind: Literal["memory"] = Field(default="memory", description="The only kind today.")
+    timeout: Duration = Field(default=limits.TIMEOUT, description="Deadline of one call, retries included.")
+    retry: RetrySection = RetrySection()
+    requires: tuple[str, ...] = Field(
+        default=(), description="Capabilities that the opened store must have; the start fails otherwise."
+    )

@@ -1,0 +1,73 @@
+"""What a provider gives the composition root: its YAML model, and a builder that opens an adapter."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from memhub import Adapter
+from memhub_config.models import Section
+
+__all__ = ["Opened", "Parts", "Provider"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One provider: register an instance under the entry-point group `memhub.providers`.
+
+    `settings` validates the provider's section of a store. `build` receives the validated
+    section and the parts, and returns an opened adapter; the store closes it. `extra` is the
+    optional dependency of Memhub that a missing module of the builder is in.
+    """
+
+    name: str
+    settings: type[Section]
+    build: Callable[[Any, Parts], Awaitable[Adapter]]
+    extra: str | None = None
+
+
+class Opened:
+    """What has been opened. Closes in reverse order, all of it, whatever fails."""
+
+    def __init__(self) -> None:
+        self._closers: list[Callable[[], Awaitable[object]]] = []
+
+    def push(self, close: Callable[[], Awaitable[object]]) -> None:
+        """Call `close` before everything that was pushed earlier."""
+        self._closers.append(close)
+
+    async def close(self) -> list[Exception]:
+        """Close everything; the errors that came up, in the order they did."""
+        errors: list[Exception] = []
+        while self._closers:
+            try:
+                await self._closers.pop()()
+            except Exception as error:  # noqa: BLE001 - told by the caller, once everything is closed
+                errors.append(error)
+        return errors
+
+
+class Parts:
+    """What a builder finds beside its own settings."""
+
+    def __init__(self, folder: Path, opened: Opened) -> None:
+        self._folder = folder
+        self._opened = opened
+        self._shared: dict[Hashable, object] = {}
+
+    def path(self, given: Path | str) -> Path:
+        """A path of the configuration: `~` is the home folder, and a relative one starts at the file's."""
+        return self._folder / Path(given).expanduser()
+
+    async def share(self, key: Hashable, open: Callable[[], AbstractAsyncContextManager[T]]) -> T:
+        """The one thing of this key in the hub: opened for the first store that asks, closed after all."""
+        if key not in self._shared:
+            manager = open()
+            self._shared[key] = await manager.__aenter__()
+            self._opened.push(lambda: manager.__aexit__(None, None, None))
+        return cast("T", self._shared[key])

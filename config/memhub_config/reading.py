@@ -1,0 +1,184 @@
+"""From a source to a validated configuration; every problem of it is told at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import ValidationError
+
+from memhub import Capabilities, InvalidConfig, InvalidInput
+from memhub_config import providers
+from memhub_config.expand import Expanded, expand
+from memhub_config.loader import Document, from_file, from_mapping
+from memhub_config.models import ROUTING, Section, StoreOptions
+from memhub_config.problems import Place, Problems, listed, nearest
+from memhub_config.provider import Provider
+from memhub_config.refusals import note_refusals
+from memhub_config.settings import process_settings
+
+__all__ = ["Config", "Source", "StoreConfig", "load_config"]
+
+Source = str | Path | Mapping[str, object] | None
+S = TypeVar("S", bound=Section)
+
+DEFAULT_FILE: Final = Path("memhub.yaml")
+DEFAULT_STORE: Final = "memory"
+SECTIONS: Final = ("embedders", "stores")
+
+
+@dataclass(frozen=True, slots=True)
+class StoreConfig:
+    """One store: its provider, that provider's validated settings, and what all stores may say."""
+
+    name: str
+    provider: Provider
+    settings: Section
+    options: StoreOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """A valid configuration. `document` knows where everything was said."""
+
+    document: Document
+    stores: tuple[StoreConfig, ...]
+
+    def only(self, name: str) -> Config:
+        """The same with one of its stores. InvalidInput lists the names when there is no such store."""
+        chosen = tuple(store for store in self.stores if store.name == name)
+        if not chosen:
+            names = listed(repr(store.name) for store in self.stores)
+            raise InvalidInput(f"store: no {name!r} here; the stores are {names}")
+        return replace(self, stores=chosen)
+
+
+def load_config(source: Source = None, *, environ: Mapping[str, str] | None = None) -> Config:
+    """Read and validate a file (its path), or a mapping that was parsed elsewhere.
+
+    None: the file that `MEMHUB_CONFIG` names, else `./memhub.yaml`, else one SQLite store named
+    `memory` in the user's data folder. Opens nothing. Raises InvalidConfig with every problem.
+    """
+    variables = os.environ if environ is None else environ
+    document = _document(source, variables)
+    problems = document.problems()
+    expanded = expand(document, variables, problems)
+    stores = _Reader(expanded, problems).stores()
+    problems.check()
+    return Config(document, stores)
+
+
+def _document(source: Source, environ: Mapping[str, str]) -> Document:
+    if isinstance(source, str | Path):
+        return from_file(Path(source))
+    if isinstance(source, Mapping):
+        return from_mapping(source)
+    if source is not None:
+        raise InvalidConfig(f"source: must be a path or a mapping, not {type(source).__name__}")
+    named = process_settings(environ).config
+    if named is not None or DEFAULT_FILE.exists():
+        return from_file(named or DEFAULT_FILE)
+    return _built_in()
+
+
+def _built_in() -> Document:
+    import platformdirs
+
+    folder = platformdirs.user_data_path("memhub", appauthor=False)
+    path = str(folder / "memory.db").replace("$", "$$")
+    stores = {DEFAULT_STORE: {"sqlite": {"path": path}}}
+    return Document("built-in configuration", folder, {"stores": stores})
+
+
+class _Reader:
+    def __init__(self, expanded: Expanded, problems: Problems) -> None:
+        self._data = expanded.data
+        self._unset = expanded.unset
+        self._problems = problems
+        self._known = providers.known()
+
+    def stores(self) -> tuple[StoreConfig, ...]:
+        for name in self._data:
+            if name not in SECTIONS:
+                self._problems.add((name,), f"no such section{nearest(name, SECTIONS)}")
+        if self._data.get("embedders"):
+            self._problems.add(("embedders",), "no embedder is known yet; leave the section empty")
+        given = self._data.get("stores")
+        if not isinstance(given, Mapping) or not given:
+            self._problems.add(("stores",), "must name at least one store")
+            return ()
+        read = [self._store(name, section) for name, section in given.items()]
+        return tuple(store for store in read if store is not None)
+
+    def _store(self, name: str, section: object) -> StoreConfig | None:
+        place: Place = ("stores", name)
+        if not name or not name.isprintable() or name != name.strip():
+            self._problems.add(place, "a store's name is printable text without spaces around it")
+        if not isinstance(section, Mapping):
+            self._problems.add(place, f"must hold a provider: one of {listed(self._known)}")
+            return None
+        chosen = [key for key in section if key in self._known]
+        options = {key: item for key, item in section.items() if key in StoreOptions.model_fields}
+        strange = [key for key in section if key not in self._known and key not in options]
+        for key in strange:
+            self._problems.add((*place, key), self._unknown(key))
+        checked = self._validated(StoreOptions, options, place)
+        self._check_requires(checked, place)
+        if len(chosen) != 1:
+            if chosen or not strange:
+                self._problems.add(place, self._not_one(chosen))
+            return None
+        provider = self._provider(chosen[0], (*place, chosen[0]))
+        if provider is None:
+            return None
+        settings = self._validated(provider.settings, section[chosen[0]] or {}, (*place, chosen[0]))
+        if settings is None or checked is None:
+            return None
+        return StoreConfig(name, provider, settings, checked)
+
+    def _unknown(self, key: str) -> str:
+        if key in ROUTING:
+            return "a scope is given with every call, never in the configuration; remove it"
+        fields = tuple(StoreOptions.model_fields)
+        near = nearest(key, (*self._known, *fields))
+        return (
+            f"no such provider or field{near}; the providers are {listed(self._known)}, "
+            f"and the fields {listed(fields)}"
+        )
+
+    def _not_one(self, chosen: list[str]) -> str:
+        if chosen:
+            return f"names {len(chosen)} providers, {' and '.join(chosen)}; keep one"
+        return f"names no provider; give one of {listed(self._known)}"
+
+    def _provider(self, name: str, place: Place) -> Provider | None:
+        try:
+            return providers.load(name)
+        except InvalidConfig as found:
+            self._problems.add(place, found.message)
+            return None
+
+    def _validated(self, model: type[S], section: object, place: Place) -> S | None:
+        try:
+            return model.model_validate(_without_nulls(section))
+        except ValidationError as found:
+            refused = found.errors(include_input=False, include_url=False)
+        note_refusals(self._problems, place, model, cast("list[dict[str, Any]]", refused), self._unset)
+        return None
+
+    def _check_requires(self, options: StoreOptions | None, place: Place) -> None:
+        known = Capabilities.names()
+        for number, name in enumerate(options.requires if options else ()):
+            if name not in known:
+                why = f"no such capability{nearest(name, known)}; the names are {listed(known)}"
+                self._problems.add((*place, "requires", number), why)
+
+
+def _without_nulls(section: object) -> object:
+    """The section without fields that were left empty: these count as not given."""
+    if not isinstance(section, Mapping):
+        return section
+    return {key: _without_nulls(item) for key, item in section.items() if item is not None}

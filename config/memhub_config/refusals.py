@@ -1,0 +1,61 @@
+"""A model's refusals in our own words: the field, what is wrong, the nearest valid name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from memhub_config.models import ROUTING
+from memhub_config.problems import Place, Problems, listed, nearest
+
+__all__ = ["note_refusals"]
+
+
+def note_refusals(
+    problems: Problems,
+    place: Place,
+    model: type[BaseModel],
+    refused: Iterable[Mapping[str, Any]],
+    unset: Mapping[Place, str],
+) -> None:
+    """Note what `model` refused of the section at `place`. `refused` is pydantic's list, without inputs."""
+    for refusal in refused:
+        inside: Place = refusal["loc"]
+        problems.add((*place, *inside), _told(refusal, model, unset.get((*place, *inside))))
+
+
+def _told(refusal: Mapping[str, Any], model: type[BaseModel], unset: str | None) -> str:
+    inside: Place = refusal["loc"]
+    if refusal["type"] == "extra_forbidden":
+        return _unknown(str(inside[-1]), _fields(model, inside[:-1]))
+    if refusal["type"] == "missing":
+        return f"is required, and {unset}" if unset else "is required"
+    if refusal["type"] in {"model_type", "model_attributes_type", "dict_type"}:
+        return f"must be a mapping of {listed(_fields(model, inside))}"
+    message = str(refusal["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return message.replace("Input should be", "must be", 1)
+
+
+def _unknown(name: str, known: tuple[str, ...]) -> str:
+    if name in ROUTING:
+        return "a scope is given with every call, never in the configuration; remove it"
+    return f"no such field{nearest(name, known)}; the fields are {listed(known)}"
+
+
+def _fields(model: type[BaseModel], inside: Place) -> tuple[str, ...]:
+    """The field names of the model at `inside`, a path through nested models."""
+    for part in inside:
+        found = model.model_fields.get(str(part))
+        nested = _model(found.annotation) if found else None
+        if nested is None:
+            return ()
+        model = nested
+    return tuple(model.model_fields)
+
+
+def _model(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type):
+        return annotation if issubclass(annotation, BaseModel) else None
+    return next((found for arg in get_args(annotation) if (found := _model(arg))), None)
