@@ -12,11 +12,10 @@ from contextlib import asynccontextmanager
 import pytest
 
 import memhub
+from fakes import Faulty
 from memhub import Closed, Fact, Hub, InvalidInput, MemoryStore, NotFound, Observation, Patch, Query, Scope
 from memhub.blocking import BlockingHub, BlockingMemoryStore
 from memhub_adapters.in_memory import InMemoryAdapter
-
-from fakes import Faulty
 
 SCOPE = Scope("player:42")
 RENAMED = {"aclose": "close"}
@@ -102,7 +101,7 @@ def test_many_threads_share_one_loop(memory):
 
 def test_a_running_loop_is_refused_before_anything_happens(memory):
     async def inside():
-        with pytest.raises(InvalidInput, match="running event loop.*await a MemoryStore"):
+        with pytest.raises(InvalidInput, match=r"running event loop.*await a MemoryStore"):
             memory.observe(fact("lost"))
 
     asyncio.run(inside())

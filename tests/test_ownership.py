@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from memhub import Closed, MemoryStore
-
 from fakes import Faulty
+from memhub import Closed, MemoryStore
 
 
 @pytest.mark.parametrize(("owns", "closes"), [(True, 1), (False, 0)])
