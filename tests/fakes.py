@@ -34,6 +34,11 @@ class Faulty(InMemoryAdapter):
         self.known = known
         self.calls = 0
         self.closed = 0
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        """Stands in for the sleep between attempts."""
+        self.slept.append(seconds)
 
     async def observe(self, write: Write) -> Observed:
         self._fail()

@@ -93,7 +93,7 @@ class Calls:
         except HubError as found:
             error = found
         except Exception as found:  # noqa: BLE001 - the one place that wraps what adapters raise
-            error = self._adapter.translate(found) or self._defect(found)
+            error = self._translated(found)
         # Raised out here, so that no native error hangs on as __context__.
         raise self._placed(error, operation, repeatable=repeatable)
 
@@ -121,14 +121,14 @@ class Calls:
         )(next_attempt)
 
     def _delay(self, state: RetryCallState) -> float:
-        from tenacity import wait_exponential_jitter
+        from tenacity import wait_exponential, wait_random
 
         error = state.outcome.exception() if state.outcome else None
         asked = error.retry_after if isinstance(error, HubError) else None
         if asked is not None:
             return min(asked, self._retry.max_delay)
         low, high = self._retry.min_delay, self._retry.max_delay
-        return wait_exponential_jitter(initial=low, max=high, jitter=low)(state)
+        return min(high, wait_exponential(multiplier=low, max=high)(state) + wait_random(0, low)(state))
 
     def _scheduled(self, operation: str, state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
@@ -149,7 +149,17 @@ class Calls:
         error.store = error.store or self._store
         error.operation = error.operation or operation
         error.retryable = error.retryable and (repeatable or error.unapplied)
+        if error.__context__ is not error.__cause__:
+            # Raised while a native error was handled, which nobody has chosen to show.
+            error.__context__ = None
         return error
+
+    def _translated(self, found: Exception) -> HubError:
+        try:
+            known = self._adapter.translate(found)
+        except Exception as failed:  # noqa: BLE001 - a translation that fails is a defect as well
+            known, found = None, failed
+        return known or self._defect(found)
 
     def _defect(self, found: Exception) -> HubError:
         """An error that the adapter does not know as its provider's: its text stays out of sight."""
