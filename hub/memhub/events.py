@@ -108,6 +108,7 @@ class Observers:
         self._queue: Queue[Event | None] = Queue(BACKLOG)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._closed = False
         self.dropped = 0
 
     def __bool__(self) -> bool:
@@ -124,10 +125,13 @@ class Observers:
         return unsubscribe
 
     def emit(self, event: Event) -> None:
-        """Hand the event over; drop it, counted, when observers lag BACKLOG behind."""
+        """Hand the event over; drop it, counted, after `close` or when observers lag BACKLOG behind."""
         if not self._subscribers:
             return
         with self._lock:
+            if self._closed:
+                self.dropped += 1
+                return
             if self._thread is None:
                 self._thread = threading.Thread(target=self._deliver, name="memhub-events", daemon=True)
                 self._thread.start()
@@ -139,12 +143,24 @@ class Observers:
     def close(self, timeout: float = 5.0) -> None:
         """Deliver what waits, for at most `timeout` seconds, and stop."""
         with self._lock:
+            self._closed = True
             thread, self._thread = self._thread, None
-        if thread is None or thread is threading.current_thread():
+        if thread is None:
             return
+        own = thread is threading.current_thread()
         with suppress(Full):
-            self._queue.put(None, timeout=timeout)
-            thread.join(timeout)
+            self._queue.put(None, timeout=0 if own else timeout)
+            if not own:
+                thread.join(timeout)
+
+    async def aclose(self) -> None:
+        """`close`, with the event loop left free meanwhile: an observer may be waiting for it."""
+        import asyncio
+
+        if self._thread is None:
+            self.close()
+        else:
+            await asyncio.to_thread(self.close)
 
     def _deliver(self) -> None:
         while (event := self._queue.get()) is not None:

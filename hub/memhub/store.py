@@ -281,7 +281,7 @@ class MemoryStore:
             if self._owns_adapter:
                 await self._adapter.aclose()
         finally:
-            self._observers.close()
+            await self._observers.aclose()
 
     async def __aenter__(self) -> Self:
         return self
