@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar, overload
 
 from memhub.errors import InvalidInput
 from memhub.store import MemoryStore
 
 __all__ = ["Hub"]
+
+T = TypeVar("T")
 
 
 class Hub(Mapping[str, MemoryStore]):
@@ -28,6 +30,14 @@ class Hub(Mapping[str, MemoryStore]):
         except KeyError:
             known = ", ".join(map(repr, self._stores)) or "none"
             raise InvalidInput(f"store: no {name!r} here; the stores are {known}") from None
+
+    @overload
+    def get(self, name: str, /) -> MemoryStore | None: ...
+    @overload
+    def get(self, name: str, /, default: MemoryStore | T) -> MemoryStore | T: ...
+    def get(self, name: str, /, default: object = None) -> object:
+        """The store of this name, or the default."""
+        return self._stores.get(name, default)
 
     def __contains__(self, name: object) -> bool:
         return name in self._stores

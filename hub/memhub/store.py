@@ -279,7 +279,7 @@ class MemoryStore:
         self._closed = True
         try:
             if self._owns_adapter:
-                await self._adapter.aclose()
+                await self._calls.run("aclose", self._adapter.aclose, repeatable=False)
         finally:
             await self._observers.aclose()
 
