@@ -186,6 +186,7 @@ def test_a_hub_opens_on_entry_and_closes_on_exit():
         opened["a"].observe(fact("hello"))
         with pytest.raises(InvalidInput, match="no 'c' here; the stores are 'a', 'b'"):
             opened["c"]
+        assert (opened.get("c"), opened.get("a")) == (None, opened["a"])
     assert [adapter.closed for adapter in adapters] == [1, 1]
     with pytest.raises(Closed):
         opened["a"].ping()

@@ -84,7 +84,9 @@ async def compose(
         yield Hub(stores)
     except BaseException as error:
         for failed in await _closed(opened):
-            error.add_note(f"closing failed too, with {type(failed).__name__}")
+            error.add_note(
+                f"closing failed too: {failed if isinstance(failed, HubError) else type(failed).__name__}"
+            )
         raise
     _raise_all(await _closed(opened))
 

@@ -34,6 +34,8 @@ def _told(refusal: Mapping[str, Any], model: type[BaseModel], unset: str | None)
         return f"is required, and {unset}" if unset else "is required"
     if refusal["type"] in {"model_type", "model_attributes_type", "dict_type"}:
         return f"must be a mapping of {listed(_fields(model, inside))}"
+    if refusal["type"] == "tuple_type":
+        return "must be a list"
     message = str(refusal["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return message.replace("Input should be", "must be", 1)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, overload
+from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 from memhub import limits
 from memhub.errors import InvalidInput
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from memhub.store import MemoryStore
 
 __all__ = ["BlockingHub", "BlockingMemoryStore"]
+
+T = TypeVar("T")
 
 
 class BlockingMemoryStore:
@@ -160,6 +162,14 @@ class BlockingHub(Mapping[str, BlockingMemoryStore]):
         if self._hub is None:
             raise InvalidInput("hub: is not open; use it as `with ... as hub`")
         return self._stores.get(name) or BlockingMemoryStore(self._hub[name], portal=self._portal)
+
+    @overload
+    def get(self, name: str, /) -> BlockingMemoryStore | None: ...
+    @overload
+    def get(self, name: str, /, default: BlockingMemoryStore | T) -> BlockingMemoryStore | T: ...
+    def get(self, name: str, /, default: object = None) -> object:
+        """The store of this name, or the default."""
+        return self._stores.get(name, default)
 
     def __contains__(self, name: object) -> bool:
         return name in self._stores

@@ -42,8 +42,7 @@ def _registered() -> dict[str, EntryPoint]:
         if entry.name in found or entry.name in BUILT_IN or entry.name in StoreOptions.model_fields:
             others = [entry] if entry.name not in found else [found[entry.name], entry]
             raise InvalidConfig(
-                f"provider {entry.name!r}: the name is taken, and {_packages(others)} registers it too; "
-                "uninstall one"
+                f"provider {entry.name!r}: the name is taken more than once, by {_packages(others)}; uninstall one"
             )
         found[entry.name] = entry
     return found
