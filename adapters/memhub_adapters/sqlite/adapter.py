@@ -89,7 +89,7 @@ class SqliteAdapter(Adapter):
             raise translate(error) or error from error
 
     async def observe(self, write: Write) -> Observed:
-        return await self._writer.run(lambda db: writes.observe(db, write))
+        return await self._writer.run(lambda book: writes.observe(book, write))
 
     async def recall(self, read: Read) -> Recalled:
         if read.text is None:
@@ -100,21 +100,21 @@ class SqliteAdapter(Adapter):
         return await self._readers.run(lambda db: reads.get(db, ids, now=now))
 
     async def update(self, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
-        return await self._writer.run(lambda db: writes.update(db, id, patch, revision=revision, now=now))
+        return await self._writer.run(lambda book: writes.update(book, id, patch, revision=revision, now=now))
 
     async def invalidate(self, id: str, reason: str | None, *, revision: str | None, now: datetime) -> Record:
         return await self._writer.run(
-            lambda db: writes.invalidate(db, id, reason, revision=revision, now=now)
+            lambda book: writes.invalidate(book, id, reason, revision=revision, now=now)
         )
 
     async def delete(self, id: str, *, revision: str | None, now: datetime) -> None:
-        await self._writer.run(lambda db: writes.delete(db, id, revision=revision), erases=True)
+        await self._writer.run(lambda book: writes.delete(book, id, revision=revision), erases=True)
 
     async def scan(self, cursor: str | None, limit: int, *, now: datetime) -> Page:
         return await self._readers.run(lambda db: reads.scan(db, cursor, limit))
 
     async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
-        return await self._writer.run(lambda db: writes.restore(db, records))
+        return await self._writer.run(lambda book: writes.restore(book, records))
 
     async def stats(self, scope: Scope | None, *, by_scope: bool, now: datetime) -> Stats:
         size = self._file.size()
@@ -124,7 +124,7 @@ class SqliteAdapter(Adapter):
         return replace(found, erasure_pending=self._writer.erasure_pending)
 
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
-        return await self._writer.run(lambda db: writes.purge(db, scope, exact=exact), erases=True)
+        return await self._writer.run(lambda book: writes.purge(book, scope, exact=exact), erases=True)
 
     async def ping(self) -> None:
         await self._readers.run(lambda db: db.execute("SELECT 1").fetchone())

@@ -16,12 +16,14 @@ from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
 from memhub.errors import Closed, HubError
+from memhub_adapters.sqlite.book import Book
 from memhub_adapters.sqlite.file import File
+from memhub_adapters.sqlite.transaction import Transaction
 
 __all__ = ["Readers", "Writer"]
 
 T = TypeVar("T")
-Work = Callable[[sqlite3.Connection], T]
+C = TypeVar("C")
 
 GROUP: Final = 256
 """Most writes in one transaction."""
@@ -36,12 +38,12 @@ READERS: Final = 4
 """Most reads at a time; a slow one then holds up none of the others."""
 
 
-class Job(Generic[T]):
+class Job(Generic[C, T]):
     """One call: what to do, and the future of the loop that waits for it."""
 
     __slots__ = ("erases", "error", "future", "loop", "result", "work")
 
-    def __init__(self, work: Work[T], *, erases: bool = False) -> None:
+    def __init__(self, work: Callable[[C], T], *, erases: bool = False) -> None:
         self.work = work
         self.erases = erases
         self.loop = asyncio.get_running_loop()
@@ -59,12 +61,12 @@ class Job(Generic[T]):
             self.future.set_exception(self.error)
 
 
-def _settle(jobs: list[Job[Any]]) -> None:
+def _settle(jobs: list[Job[Any, Any]]) -> None:
     for job in jobs:
         job.settle()
 
 
-def _deliver(jobs: list[Job[Any]]) -> None:
+def _deliver(jobs: list[Job[Any, Any]]) -> None:
     """Wake each loop once for all of its jobs."""
     for loop in dict.fromkeys(job.loop for job in jobs):
         mine = [job for job in jobs if job.loop is loop]
@@ -73,19 +75,19 @@ def _deliver(jobs: list[Job[Any]]) -> None:
             loop.call_soon_threadsafe(_settle, mine)
 
 
-class _Threads:
+class _Threads(Generic[C]):
     """Daemon threads that serve one queue, each with a connection of its own, started on use."""
 
     def __init__(self, file: File, *, most: int, name: str) -> None:
         self._file = file
         self._most = most
         self._name = name
-        self._queue: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._queue: SimpleQueue[Job[Any, Any] | None] = SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._closed = False
 
-    async def run(self, work: Work[T], *, erases: bool = False) -> T:
+    async def run(self, work: Callable[[C], T], *, erases: bool = False) -> T:
         """The result of `work`, run with a connection. A call cancelled while it waits never runs."""
         job = Job(work, erases=erases)
         if len(self._threads) < self._most and (not self._threads or self._queue.qsize()):
@@ -121,21 +123,21 @@ class _Threads:
             db.close()
 
     def _handle(
-        self, db: sqlite3.Connection | None, job: Job[Any]
-    ) -> tuple[sqlite3.Connection | None, list[Job[Any]]]:
+        self, db: sqlite3.Connection | None, job: Job[Any, Any]
+    ) -> tuple[sqlite3.Connection | None, list[Job[Any, Any]]]:
         """Do this job, perhaps more; return the connection, None where it must be reopened."""
         raise NotImplementedError
 
 
-class Readers(_Threads):
+class Readers(_Threads[sqlite3.Connection]):
     """Runs reads, each in a snapshot of its own, beside whatever is written."""
 
     def __init__(self, file: File) -> None:
         super().__init__(file, most=READERS, name="memhub-sqlite-read")
 
     def _handle(
-        self, db: sqlite3.Connection | None, job: Job[Any]
-    ) -> tuple[sqlite3.Connection | None, list[Job[Any]]]:
+        self, db: sqlite3.Connection | None, job: Job[Any, Any]
+    ) -> tuple[sqlite3.Connection | None, list[Job[Any, Any]]]:
         if job.future.cancelled():
             return db, []
         try:
@@ -150,7 +152,7 @@ class Readers(_Threads):
         return db, [job]
 
 
-class Writer(_Threads):
+class Writer(_Threads[Book]):
     """Runs writes in groups. `erasure_pending`: deleted text may still be in the log."""
 
     def __init__(self, file: File) -> None:
@@ -159,14 +161,16 @@ class Writer(_Threads):
         self.commits = 0
 
     def _handle(
-        self, db: sqlite3.Connection | None, job: Job[Any]
-    ) -> tuple[sqlite3.Connection | None, list[Job[Any]]]:
+        self, db: sqlite3.Connection | None, job: Job[Any, Any]
+    ) -> tuple[sqlite3.Connection | None, list[Job[Any, Any]]]:
         jobs = [job]
         try:
             db = db or self._file.connect(writable=True)
             self._file.check()
             db.execute("BEGIN IMMEDIATE")
-            self._fill(db, jobs)
+            transaction = Transaction(db)
+            self._fill(transaction, jobs)
+            transaction.flush()
             db.execute("COMMIT")
             self.commits += 1
             self._file.check()
@@ -178,10 +182,10 @@ class Writer(_Threads):
             db = _after(db, error)
         return db, jobs
 
-    def _fill(self, db: sqlite3.Connection, jobs: list[Job[Any]]) -> None:
+    def _fill(self, transaction: Transaction, jobs: list[Job[Any, Any]]) -> None:
         """Run the first job and those that wait behind it, for as long as a group may take."""
         latest = monotonic() + GROUP_SECONDS
-        _attempt(db, jobs[0])
+        _attempt(transaction, jobs[0])
         while len(jobs) < GROUP and monotonic() < latest:
             try:
                 job = self._queue.get_nowait()
@@ -191,7 +195,7 @@ class Writer(_Threads):
                 self._queue.put(None)
                 return
             jobs.append(job)
-            _attempt(db, job)
+            _attempt(transaction, job)
 
     def _erase(self, db: sqlite3.Connection) -> None:
         """Empty the log, where deleted text still stands; a reader of an older snapshot may prevent it."""
@@ -205,19 +209,25 @@ class Writer(_Threads):
             db.execute(f"PRAGMA busy_timeout = {int(self._file.busy_timeout * 1000)}")
 
 
-def _attempt(db: sqlite3.Connection, job: Job[Any]) -> None:
+def _attempt(transaction: Transaction, job: Job[Any, Any]) -> None:
     """Run one write so that its failure undoes it alone."""
     if job.future.cancelled():
         return
+    db = transaction.db
+    if job.erases:
+        transaction.flush()
     db.execute("SAVEPOINT job")
+    book = Book(transaction)
     try:
-        job.result = job.work(db)
+        job.result = job.work(book)
+        book.finish()
     except Exception as error:
         job.error = error
         if not db.in_transaction:
             # A full disk or an I/O error has made SQLite undo the whole group.
             raise
         db.execute("ROLLBACK TO job")
+        book.undo()
     db.execute("RELEASE job")
 
 

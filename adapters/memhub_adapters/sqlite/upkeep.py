@@ -11,6 +11,7 @@ from memhub.search.indexing import Slot, is_turn, rebuilt
 from memhub_adapters.sqlite.book import Book
 from memhub_adapters.sqlite.rows import COLUMNS, slot_of
 from memhub_adapters.sqlite.scopes import every
+from memhub_adapters.sqlite.transaction import Transaction
 
 __all__ = ["index_faults", "reindex"]
 
@@ -57,20 +58,22 @@ def index_faults(db: sqlite3.Connection) -> list[str]:
 def _rebuild(db: sqlite3.Connection) -> int:
     db.execute("DELETE FROM posting")
     db.execute("UPDATE scope SET length = 0")
-    book, count = Book(db), 0
+    transaction, count = Transaction(db), 0
     for slot, document in _documents(db):
+        book = Book(transaction)
+        transaction.scope(slot.key >> 32)
         book.add(slot.key, document)
+        book.finish()
         count += 1
         if count % _BATCH == 0:
-            book.flush()
-            book = Book(db)
-    book.flush()
+            transaction.flush()
+    transaction.flush()
     return count
 
 
 def _documents(db: sqlite3.Connection) -> Iterator[tuple[Slot, Document]]:
     scopes = every(db)
-    looking = Book(db)
+    looking = Book(Transaction(db))
     sql, last = f"SELECT {COLUMNS} FROM record WHERE key > ? ORDER BY key LIMIT {_BATCH}", -1
     while rows := db.execute(sql, (last,)).fetchall():
         last = rows[-1][0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -21,11 +20,10 @@ from memhub_adapters.sqlite.sql import integers
 __all__ = ["delete", "invalidate", "observe", "purge", "restore", "update"]
 
 
-def observe(db: sqlite3.Connection, write: Write) -> Observed:
+def observe(book: Book, write: Write) -> Observed:
     """Store an observation, or answer a key that was seen before."""
-    book = Book(db)
     if write.idempotency_key is not None:
-        seen = _seen(book, db, write, write.idempotency_key)
+        seen = _seen(book, write, write.idempotency_key)
         if seen is not None:
             return seen
     records = new_records(write)
@@ -36,29 +34,25 @@ def observe(db: sqlite3.Connection, write: Write) -> Observed:
         insert(book, *book.new(record))
     for record in corrected:
         change(book, book.slot(held[record.id].key), record)
-    book.flush()
     if write.idempotency_key is not None:
         ids = json.dumps([record.id for record in records])
         entry = (book.number(write.scope), write.idempotency_key, write.digest, ids)
-        db.execute("INSERT INTO ledger VALUES(?, ?, ?, ?)", entry)
+        book.db.execute("INSERT INTO ledger VALUES(?, ?, ?, ?)", entry)
     return Observed(records=tuple(records))
 
 
-def update(db: sqlite3.Connection, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
+def update(book: Book, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
     """Apply a patch."""
-    return _changed(db, id, revision, now, lambda record: patched(record, patch, now=now))
+    return _changed(book, id, revision, now, lambda record: patched(record, patch, now=now))
 
 
-def invalidate(
-    db: sqlite3.Connection, id: str, reason: str | None, *, revision: str | None, now: datetime
-) -> Record:
+def invalidate(book: Book, id: str, reason: str | None, *, revision: str | None, now: datetime) -> Record:
     """Hide a record and keep it."""
-    return _changed(db, id, revision, now, lambda record: invalidated(record, reason, now=now))
+    return _changed(book, id, revision, now, lambda record: invalidated(record, reason, now=now))
 
 
-def delete(db: sqlite3.Connection, id: str, *, revision: str | None) -> None:
+def delete(book: Book, id: str, *, revision: str | None) -> None:
     """Forget a record, its index entries and its place in chain and session."""
-    book = Book(db)
     slot = _held(book, id)
     check_revision(slot.record, revision)
     links = [link for link in (slot.record.supersedes, slot.record.superseded_by) if link is not None]
@@ -68,12 +62,10 @@ def delete(db: sqlite3.Connection, id: str, *, revision: str | None) -> None:
     slot = book.slot(slot.key)
     drop(book, slot)
     book.forget(slot)
-    book.flush()
 
 
-def restore(db: sqlite3.Connection, records: Sequence[Record]) -> Restored:
+def restore(book: Book, records: Sequence[Record]) -> Restored:
     """Write complete records under their own ids."""
-    book = Book(db)
     fresh: dict[str, Record] = {}
     for record in records:
         slot = book.find(record.id)
@@ -84,26 +76,25 @@ def restore(db: sqlite3.Connection, records: Sequence[Record]) -> Restored:
             fresh[record.id] = record
     for record in fresh.values():
         insert(book, *book.new(record))
-    book.flush()
     return Restored({record.id: record.id for record in records})
 
 
-def purge(db: sqlite3.Connection, scope: Scope, *, exact: bool) -> int:
+def purge(book: Book, scope: Scope, *, exact: bool) -> int:
     """Remove whole scopes: records, index, ledger, and the scopes themselves."""
-    numbers = [found.number for found in matching(db, (scope,), exact=exact)]
+    numbers = [found.number for found in matching(book.db, (scope,), exact=exact)]
     count = 0
     for number in numbers:
         span = (number << 32, number << 32 | 0xFFFFFFFF)
-        count += db.execute("DELETE FROM record WHERE key BETWEEN ? AND ?", span).rowcount
+        count += book.db.execute("DELETE FROM record WHERE key BETWEEN ? AND ?", span).rowcount
+        book.transaction.forget(number)
     for table, column in (("posting", "scope"), ("ledger", "scope"), ("label", "scope"), ("scope", "id")):
-        db.execute(f"DELETE FROM {table} WHERE {column} IN ({integers(numbers)})")
+        book.db.execute(f"DELETE FROM {table} WHERE {column} IN ({integers(numbers)})")
     return count
 
 
 def _changed(
-    db: sqlite3.Connection, id: str, revision: str | None, now: datetime, step: Callable[[Record], Record]
+    book: Book, id: str, revision: str | None, now: datetime, step: Callable[[Record], Record]
 ) -> Record:
-    book = Book(db)
     slot = _held(book, id)
     if expired(slot.record, now):
         raise NotFound(f"no record {id!r}")
@@ -111,7 +102,6 @@ def _changed(
     record = step(slot.record)
     if record is not slot.record:
         change(book, slot, record)
-        book.flush()
     return record
 
 
@@ -122,9 +112,9 @@ def _held(book: Book, id: str) -> Slot:
     return slot
 
 
-def _seen(book: Book, db: sqlite3.Connection, write: Write, key: str) -> Observed | None:
+def _seen(book: Book, write: Write, key: str) -> Observed | None:
     sql = "SELECT digest, ids FROM ledger WHERE scope = ? AND key = ?"
-    found = db.execute(sql, (book.number(write.scope), key)).fetchone()
+    found = book.db.execute(sql, (book.number(write.scope), key)).fetchone()
     if found is None:
         return None
     digest, ids = found

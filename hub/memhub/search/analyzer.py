@@ -12,10 +12,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from threading import Lock
 from typing import Final
 from zlib import crc32
 
@@ -36,7 +36,7 @@ ANALYZER: Final = 1
 """Version of everything here that decides a term. An index made by another version is rebuilt."""
 
 TERM_CHARS: Final = 64
-"""Longer words are cut here, stored and asked alike."""
+"""Longer words are cut into pieces of this many characters, stored and asked alike."""
 
 STOP_WORDS: Final = tuple(
     """
@@ -53,12 +53,17 @@ STOP_WORDS: Final = tuple(
 
 _STOP_NUMBER: Final = {word: number for number, word in enumerate(STOP_WORDS)}
 _UNSPACED: Final = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
-    "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
+    "\u0e00-\u0e3e\u0e40-\u0e4e\u0e50-\u0e59\u0e5c-\u0eff\u1000-\u1049\u1050-\u109d"
+    "\u1780-\u17d3\u17d7\u17dc-\u17ff\u3040-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+"""Thai, Lao, Burmese, Khmer, kana, Han and Hangul, less the signs among them that end or part words."""
+
 _EMOJI: Final = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
-_RUN: Final = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]+|[{_EMOJI}]")
-_ASCII_RUN: Final = re.compile(r"[a-z0-9_]+")
+_RUN: Final = re.compile(rf"[{_UNSPACED}]+|[^\W{_UNSPACED}]{{1,{TERM_CHARS}}}|[{_EMOJI}]")
+_ASCII_RUN: Final = re.compile(rf"[a-z0-9_]{{1,{TERM_CHARS}}}")
+_STEMMING: Final = Lock()
+"""The stemmer keeps its word in itself, so one thread at a time."""
 _PROBE: Final = (
     *("running", "happily", "organization", "generously", "news", "skies", "added", "being", "evening"),
     *("communication", "universal", "arsenic", "geologist", "pasted", "hopping", "prepaying", "inning"),
@@ -74,7 +79,7 @@ _MONTHS: Final = (
 class Analysis:
     """What a stored text consists of: how often each term occurs, and the numbers of its stop words."""
 
-    terms: Counter[str]
+    terms: dict[str, int]
     stops: frozenset[int]
 
 
@@ -90,36 +95,32 @@ class Question:
     words: frozenset[str]
 
 
-def words(text: str, *, stored: bool) -> Iterator[str]:
+def words(text: str, *, stored: bool) -> list[str]:
     """The folded words of a text, in order, not yet stemmed."""
     if text.isascii():
-        yield from _spaced(_ASCII_RUN.findall(text.lower()))
-        return
+        runs = _ASCII_RUN.findall(text.lower())
+        return runs if "_" not in text else [part for run in runs for part in _parts(run)]
+    found: list[str] = []
     for run in _RUN.findall(_fold(text)):
-        if run[0].isascii() or not _is_unspaced(run[0]):
-            yield from _spaced((run,))
+        if not _is_unspaced(run[0]):
+            found += _parts(run)
             continue
-        yield from (run[n : n + 2] for n in range(len(run) - 1))
+        found += (run[n : n + 2] for n in range(len(run) - 1))
         if stored or len(run) == 1:
-            yield from run
+            found += run
+    return found
 
 
 def has_words(text: str) -> bool:
     """Whether there is anything to look for."""
-    return next(words(text, stored=False), None) is not None
+    return bool(words(text, stored=False))
 
 
 def analyze(text: str) -> Analysis:
     """The terms of a stored text."""
-    terms: Counter[str] = Counter()
-    stops = set()
-    for word in words(text, stored=True):
-        term = _term(word)
-        if isinstance(term, int):
-            stops.add(term)
-        else:
-            terms[term] += 1
-    return Analysis(terms, frozenset(stops))
+    found = Counter(map(_term, words(text, stored=True)))
+    terms = {term: count for term, count in found.items() if isinstance(term, str)}
+    return Analysis(terms, frozenset(term for term in found if isinstance(term, int)))
 
 
 def question(text: str) -> Question:
@@ -156,10 +157,15 @@ def _term(word: str) -> str | int:
     if number is not None:
         return number
     if word.isascii():
-        return _stemmer().stemWord(word) if word.isalpha() else word
+        return _stem(word) if word.isalpha() else word
     if _is_unspaced(word[0]):
         return word
     return word[: max(3, len(word) - 2)]
+
+
+def _stem(word: str) -> str:
+    with _STEMMING:
+        return str(_stemmer().stemWord(word))
 
 
 @lru_cache(1)
@@ -170,19 +176,16 @@ def _stemmer():  # type: ignore[no-untyped-def]  # noqa: ANN202 - the library ha
     return EnglishStemmer()
 
 
-def _spaced(runs: list[str] | tuple[str, ...]) -> Iterator[str]:
-    for run in runs:
-        if "_" not in run:
-            yield run[:TERM_CHARS]
-            continue
-        parts = [part[:TERM_CHARS] for part in run.split("_") if part]
-        if len(parts) > 1:
-            yield run[:TERM_CHARS]
-        yield from parts
+def _parts(run: str) -> list[str]:
+    """A word, and the parts of a snake_case one; nothing for underscores alone."""
+    if "_" not in run:
+        return [run]
+    parts = [part for part in run.split("_") if part]
+    return [run, *parts] if len(parts) > 1 else parts
 
 
 def _fold(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
     kept = (c for c in decomposed if ord(c) >= 0x400 or unicodedata.category(c) != "Mn")  # noqa: PLR2004
     return unicodedata.normalize("NFC", "".join(kept))
 
