@@ -26,7 +26,7 @@ from memhub import (
     changes,
 )
 from memhub_adapters.in_memory import InMemoryAdapter
-from memhub_adapters.sqlite import SqliteAdapter
+from memhub_adapters.sqlite import SqliteAdapter, postings
 from memhub_adapters.sqlite.upkeep import index_faults, reindex
 
 START = datetime(2024, 5, 8, 9, tzinfo=UTC)
@@ -127,6 +127,9 @@ async def play(store: MemoryStore, script: list[tuple], clock: list[datetime], m
 def test_any_sequence_of_writes_leaves_the_index_true_and_the_answers_those_of_the_reference(
     monkeypatch, script
 ):
+    # So few that even short sequences move documents into the postings.
+    monkeypatch.setattr(postings, "FRESH", 3)
+
     async def compare(path: Path) -> None:
         clock = [START]
         async with MemoryStore(SqliteAdapter(path, durability="normal"), clock=lambda: clock[0]) as store:
@@ -141,10 +144,8 @@ def test_any_sequence_of_writes_leaves_the_index_true_and_the_answers_those_of_t
         db = sqlite3.connect(path, isolation_level=None)
         try:
             assert index_faults(db) == []
-            before = sorted(db.execute("SELECT scope, term, block, length(entries) FROM posting"))
             reindex(db)
             assert index_faults(db) == []
-            assert sorted(db.execute("SELECT scope, term, block, length(entries) FROM posting")) == before
         finally:
             db.close()
 
@@ -152,16 +153,22 @@ def test_any_sequence_of_writes_leaves_the_index_true_and_the_answers_those_of_t
 def test_a_damaged_index_is_found(tmp_path):
     async def fill() -> None:
         async with MemoryStore(SqliteAdapter(tmp_path / "m.db")) as store:
-            await store.observe(Observation(Scope("a"), facts=[Fact("green tea"), Fact("black tea")]))
+            await store.observe(Observation(Scope("a"), facts=[Fact(f"green tea {n}") for n in range(40)]))
+            await store.observe(Observation(Scope("b"), facts=[Fact("black tea")]))
 
     asyncio.run(fill())
     db = sqlite3.connect(tmp_path / "m.db", isolation_level=None)
     try:
+        assert index_faults(db) == []
         db.execute("UPDATE posting SET entries = x'000404' WHERE term = 'tea'")
         db.execute("DELETE FROM posting WHERE term = 'green'")
-        db.execute("UPDATE scope SET length = length + 1")
-        assert len(index_faults(db)) == 3
-        assert reindex(db) == 2
+        db.execute("UPDATE scope SET length = length + 1 WHERE id = 1")
+        db.execute("DELETE FROM fresh")
+        faults = index_faults(db)
+        assert any("scope 1: postings" in fault for fault in faults)
+        assert any("scope 1: its counts" in fault for fault in faults)
+        assert any("scope 2: postings" in fault for fault in faults)
+        assert reindex(db) == 41
         assert index_faults(db) == []
     finally:
         db.close()

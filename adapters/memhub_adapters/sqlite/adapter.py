@@ -82,11 +82,10 @@ class SqliteAdapter(Adapter):
         for a corrupt one; all three stay untouched.
         """
         try:
-            await self._readers.run(lambda _: None)
-        except HubError:
-            raise
-        except Exception as error:
-            raise translate(error) or error from error
+            return await self._readers.run(lambda _: None)
+        except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
+            failed = error
+        raise self.translate(failed) or failed
 
     async def observe(self, write: Write) -> Observed:
         return await self._writer.run(lambda book: writes.observe(book, write))
@@ -133,7 +132,7 @@ class SqliteAdapter(Adapter):
         await asyncio.to_thread(self._close)
 
     def translate(self, error: Exception) -> HubError | None:
-        return translate(error)
+        return translate(error, self._file.path)
 
     def _close(self) -> None:
         self._readers.close()

@@ -1,19 +1,18 @@
-"""What one job changes: slots written as it ends, postings and counts handed to its transaction."""
+"""What one job changes: slots written as it ends, documents and counts handed to its transaction."""
 
 from __future__ import annotations
 
 from memhub.records import Record
 from memhub.scope import Scope
-from memhub.search import BLOCK, Document
+from memhub.search import Document
 from memhub.search.documents import LENGTHS
 from memhub.search.indexing import Slot, continues, is_turn
 from memhub_adapters.sqlite.rows import COLUMNS, id_of, row_of, slot_of
-from memhub_adapters.sqlite.transaction import Count, Entries, Transaction
+from memhub_adapters.sqlite.transaction import Change, Transaction
 
 __all__ = ["Book"]
 
 _NUMBER = 0xFFFFFFFF
-_PLACES = (1 << BLOCK) - 1
 _MARKS = ", ".join("?" * len(COLUMNS.split(",")))
 _INSERT = f"INSERT INTO record(seq, {COLUMNS}) VALUES(?, {_MARKS})"
 _UPDATE = f"UPDATE record SET ({COLUMNS}) = ({_MARKS}) WHERE key = ?"
@@ -29,8 +28,7 @@ class Book:
         self._new: list[int] = []
         self._changed: set[int] = set()
         self._turns: dict[tuple[int, str | None], int] = {}
-        self._entries = Entries()
-        self._counts: dict[int, Count] = {}
+        self._changes: dict[int, Change] = {}
         self._made: list[int] = []
 
     def find(self, id: str) -> Slot | None:
@@ -58,9 +56,9 @@ class Book:
         turn = is_turn(record)
         previous = self._last_turn(scope, record, key) if turn else None
         self._new.append(key)
-        count = self._count(scope)
-        count.count += 1
-        count.turns += turn
+        change = self._change(scope)
+        change.count += 1
+        change.turns += turn
         return Slot(key, record), previous
 
     def save(self, slot: Slot) -> None:
@@ -72,21 +70,19 @@ class Book:
         self.db.execute("DELETE FROM record WHERE key = ?", (slot.key,))
         self._slots.pop(slot.key, None)
         self._changed.discard(slot.key)
-        count = self._count(slot.key >> 32)
-        count.count -= 1
-        count.turns -= is_turn(slot.record)
+        change = self._change(slot.key >> 32)
+        change.count -= 1
+        change.turns -= is_turn(slot.record)
 
     def add(self, key: int, document: Document) -> None:
-        scope, block = key >> 32, (key & _NUMBER) >> BLOCK
-        for term, entry in document.entries(key & _PLACES).items():
-            self._entries.add((scope, term, block), entry)
-        self._count(scope).length += LENGTHS[document.length]
+        change = self._change(key >> 32)
+        change.add(key, document)
+        change.length += LENGTHS[document.length]
 
     def remove(self, key: int, document: Document) -> None:
-        scope, block, place = key >> 32, (key & _NUMBER) >> BLOCK, key & _PLACES
-        for term in document.entries(place):
-            self._entries.remove((scope, term, block), place)
-        self._count(scope).length -= LENGTHS[document.length]
+        change = self._change(key >> 32)
+        change.remove(key, document)
+        change.length -= LENGTHS[document.length]
 
     def finish(self) -> None:
         """Write the slots; let the transaction go on with the rest."""
@@ -95,22 +91,17 @@ class Book:
             self.db.executemany(_INSERT, rows)
         if changed := sorted(self._changed.difference(self._new)):
             self.db.executemany(_UPDATE, [(*row_of(self._slots[key]), key) for key in changed])
-        self.transaction.entries.merge(self._entries)
-        for scope, change in self._counts.items():
-            total = self.transaction.counts.setdefault(scope, Count())
-            total.count += change.count
-            total.length += change.length
-            total.turns += change.turns
+        self.transaction.merge(self._changes)
 
     def undo(self) -> None:
         """Forget what the file, rolled back, no longer holds."""
         for number in self._made:
             self.transaction.forget(number)
 
-    def _count(self, scope: int) -> Count:
-        found = self._counts.get(scope)
+    def _change(self, scope: int) -> Change:
+        found = self._changes.get(scope)
         if found is None:
-            found = self._counts[scope] = Count()
+            found = self._changes[scope] = Change()
         return found
 
     def _last_turn(self, scope: int, record: Record, key: int) -> Slot | None:
@@ -136,4 +127,4 @@ class Book:
         if row is None:
             return None
         key: int = row[0]
-        return self._slots.get(key) or slot_of(row, self.transaction.scope(key >> 32))
+        return self._slots.get(key) or slot_of(row, {key >> 32: self.transaction.scope(key >> 32)})

@@ -16,9 +16,10 @@ from memhub.cursors import Place
 from memhub.errors import InvalidInput
 from memhub.records import Hit, Page, Recalled, Record, ScopeCount, Stats
 from memhub.scope import Scope
-from memhub.search import BLOCK, Candidate, Totals, asked, listing_key, question, rank, score, why
+from memhub.search import Candidate, Totals, asked, listing_key, question, rank, score, why
+from memhub_adapters.sqlite import postings
 from memhub_adapters.sqlite.rows import COLUMNS, id_of, micros, slot_of
-from memhub_adapters.sqlite.scopes import Room, every, matching
+from memhub_adapters.sqlite.scopes import Room, matching, rooms
 from memhub_adapters.sqlite.sql import chunks, conditions, integers, marks
 
 __all__ = ["get", "listing", "scan", "search", "stats"]
@@ -37,13 +38,13 @@ def get(db: sqlite3.Connection, ids: Sequence[str], *, now: datetime) -> list[Re
 
 def listing(db: sqlite3.Connection, read: Read) -> Recalled:
     """A page of the newest records that the query admits."""
-    rooms = matching(db, read.scopes, exact=read.exact)
+    reached = matching(db, read.scopes, exact=read.exact)
     place = Place.parse(read.cursor) if read.cursor else None
     newest = (
         place.newest if place else db.execute("SELECT value FROM meta WHERE name = 'newest'").fetchone()[0]
     )
     found: list[Record] = []
-    for record in _newest_first(db, read, rooms, newest, place):
+    for record in _newest_first(db, read, reached, newest, place):
         if not (read.tags or read.where) or filters.admits(record, read):
             found.append(record)
         if len(found) > read.limit:
@@ -55,14 +56,14 @@ def listing(db: sqlite3.Connection, read: Read) -> Recalled:
 
 def search(db: sqlite3.Connection, read: Read, text: str) -> Recalled:
     """The most relevant records that the query admits."""
-    rooms = matching(db, read.scopes, exact=read.exact)
+    reached = matching(db, read.scopes, exact=read.exact)
     asks = question(text)
     terms = asked(asks)
-    totals = Totals(sum(room.count for room in rooms), sum(room.length for room in rooms))
-    scores = score(asks, _postings(db, rooms, terms), totals, explain=read.explain)
+    totals = Totals(sum(room.count for room in reached), sum(room.length for room in reached))
+    scores = score(asks, postings.fetch(db, reached, terms), totals, explain=read.explain)
     seen = _Candidates(db, read)
-    ranked = rank(scores, read.limit, seen.fetch, turns=any(room.turns for room in rooms))
-    records = _records(db, [hit.key for hit in ranked], {room.number: room.scope for room in rooms})
+    ranked = rank(scores, read.limit, seen.fetch, turns=any(room.turns for room in reached))
+    records = _records(db, [hit.key for hit in ranked], {room.number: room.scope for room in reached})
     hits = []
     for hit in ranked:
         record = records[hit.key]
@@ -84,9 +85,7 @@ def scan(db: sqlite3.Connection, cursor: str | None, limit: int) -> Page:
 
 def stats(db: sqlite3.Connection, scope: Scope | None, *, by_scope: bool, now: datetime, size: int) -> Stats:
     """Counts of what a scope covers; `size` is the file's, known for the whole store only."""
-    named = every(db)
-    if scope is not None:
-        named = {number: one for number, one in named.items() if scope.covers(one)}
+    named = {room.number: room.scope for room in rooms(db) if scope is None or scope.covers(room.scope)}
     gone = "expires_at IS NOT NULL AND expires_at <= ?"
     sql = (
         f"SELECT key >> 32, count(*), sum({gone}), sum(invalid_at IS NOT NULL AND NOT ({gone})) "
@@ -142,20 +141,6 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
     )
 
 
-def _postings(
-    db: sqlite3.Connection, rooms: Sequence[Room], terms: Sequence[str]
-) -> dict[str, list[tuple[int, bytes]]]:
-    found: dict[str, list[tuple[int, bytes]]] = {}
-    if not rooms:
-        return found
-    one = len(rooms) == 1
-    scopes = "= ?" if one else f"IN ({integers(room.number for room in rooms)})"
-    sql = f"SELECT term, scope, block, entries FROM posting WHERE scope {scopes} AND term IN ({marks(terms)})"
-    for term, scope, block, entries in db.execute(sql, (*([rooms[0].number] if one else []), *terms)):
-        found.setdefault(term, []).append(((scope << 32) + (block << BLOCK), entries))
-    return found
-
-
 def _records(db: sqlite3.Connection, keys: Sequence[int], scopes: dict[int, Scope]) -> dict[int, Record]:
     found: dict[int, Record] = {}
     for part in chunks(keys):
@@ -166,10 +151,10 @@ def _records(db: sqlite3.Connection, keys: Sequence[int], scopes: dict[int, Scop
 
 
 def _newest_first(
-    db: sqlite3.Connection, read: Read, rooms: Sequence[Room], newest: int, place: Place | None
+    db: sqlite3.Connection, read: Read, reached: Sequence[Room], newest: int, place: Place | None
 ) -> Iterator[Record]:
     where, values = conditions(read)
-    scopes = {room.number: room.scope for room in rooms}
+    scopes = {room.number: room.scope for room in reached}
     sql = f"SELECT {COLUMNS} FROM record WHERE scope IN ({integers(scopes)}) AND seq <= ? AND {where}"
     bound: list[object] = [newest, *values]
     if place is not None:

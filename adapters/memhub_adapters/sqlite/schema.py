@@ -2,7 +2,8 @@
 
 A record's key is scope number << 32 | its number in the scope, so that one scope's records lie
 together. Times are microseconds since 1970, UTC; ids that are canonical UUIDs take 16 bytes.
-Postings are packed as `memhub.search.documents` says; block = number >> 7.
+Postings are packed as `memhub.search.documents` says, block = number >> 7; a scope's newest
+documents lie in `fresh`, see `fresh.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ _V1: Final = """
 CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE scope(
     id INTEGER PRIMARY KEY, canonical TEXT NOT NULL UNIQUE,
-    next INTEGER NOT NULL, count INTEGER NOT NULL, length INTEGER NOT NULL, turns INTEGER NOT NULL
+    next INTEGER NOT NULL DEFAULT 0, count INTEGER NOT NULL DEFAULT 0, length INTEGER NOT NULL DEFAULT 0,
+    turns INTEGER NOT NULL DEFAULT 0, fresh INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE label(label TEXT, scope INTEGER, PRIMARY KEY(label, scope)) WITHOUT ROWID;
 CREATE TABLE record(
@@ -42,6 +44,9 @@ CREATE INDEX record_conversation ON record(scope, conversation)
     WHERE conversation IS NOT NULL AND role IS NOT NULL;
 CREATE TABLE posting(
     scope INTEGER, term TEXT, block INTEGER, entries BLOB NOT NULL, PRIMARY KEY(scope, term, block)
+) WITHOUT ROWID;
+CREATE TABLE fresh(
+    scope INTEGER, number INTEGER, entries BLOB NOT NULL, PRIMARY KEY(scope, number)
 ) WITHOUT ROWID;
 CREATE TABLE ledger(
     scope INTEGER, key TEXT, digest TEXT NOT NULL, ids TEXT NOT NULL, PRIMARY KEY(scope, key)

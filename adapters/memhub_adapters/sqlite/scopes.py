@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from memhub.scope import Scope
 from memhub_adapters.sqlite.sql import integers, marks
 
-__all__ = ["Room", "every", "matching"]
+__all__ = ["Room", "matching", "rooms"]
 
-_COLUMNS = "id, canonical, count, length, turns"
+_COLUMNS = "id, canonical, count, length, turns, fresh"
 
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """One exact scope in the file: how many records, the sum of their lengths, how many turns."""
+    """One exact scope in the file: its records, the sum of their lengths, its turns, its fresh documents."""
 
     number: int
     scope: Scope
     count: int
     length: int
     turns: int
+    fresh: int
 
 
 def matching(db: sqlite3.Connection, scopes: Sequence[Scope], *, exact: bool) -> list[Room]:
@@ -35,9 +36,10 @@ def matching(db: sqlite3.Connection, scopes: Sequence[Scope], *, exact: bool) ->
     return list(found.values())
 
 
-def every(db: sqlite3.Connection) -> dict[int, Scope]:
-    """All scopes by number."""
-    return {number: Scope.parse(text) for number, text in db.execute("SELECT id, canonical FROM scope")}
+def rooms(db: sqlite3.Connection) -> list[Room]:
+    """Every exact scope."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM scope ORDER BY id").fetchall()
+    return [Room(number, Scope.parse(text), *counts) for number, text, *counts in rows]
 
 
 def _named(db: sqlite3.Connection, scopes: Sequence[Scope]) -> dict[int, Room]:

@@ -7,17 +7,19 @@ sync. A write is acknowledged only after the commit that holds it, and fails alo
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from copy import copy
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
-from memhub.errors import Closed, HubError
+from memhub.errors import Closed, HubError, Unavailable
 from memhub_adapters.sqlite.book import Book
-from memhub_adapters.sqlite.file import File
+from memhub_adapters.sqlite.file import Connection, File
 from memhub_adapters.sqlite.transaction import Transaction
 
 __all__ = ["Readers", "Writer"]
@@ -32,7 +34,7 @@ GROUP_SECONDS: Final = 0.1
 """After this long a transaction takes no more writes, so that other processes get their turn."""
 
 ERASE_MILLISECONDS: Final = 100
-"""How long emptying the log waits for readers."""
+"""How long a delete waits for readers, to empty the log; while it cannot, later writes only try."""
 
 READERS: Final = 4
 """Most reads at a time; a slow one then holds up none of the others."""
@@ -86,13 +88,12 @@ class _Threads(Generic[C]):
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._closed = False
+        self._process: int | None = None
 
     async def run(self, work: Callable[[C], T], *, erases: bool = False) -> T:
         """The result of `work`, run with a connection. A call cancelled while it waits never runs."""
         job = Job(work, erases=erases)
-        if len(self._threads) < self._most and (not self._threads or self._queue.qsize()):
-            self._grow()
-        self._queue.put(job)
+        self._submit(job)
         return await job.future
 
     def close(self) -> None:
@@ -105,17 +106,28 @@ class _Threads(Generic[C]):
         for thread in threads:
             thread.join()
 
-    def _grow(self) -> None:
+    def _submit(self, job: Job[Any, Any]) -> None:
+        """Queue a job where a thread will find it: before `close`, and in the process of the threads."""
+        if self._process not in (None, os.getpid()):
+            # Neither threads nor SQLite's locks survive a fork; to wait for them would be forever.
+            raise Unavailable(
+                "the store was in use when this process was forked; open it anew in each process"
+            )
         with self._lock:
             if self._closed:
                 raise Closed("the store is closed")
-            if len(self._threads) < self._most:
-                thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
-                self._threads.append(thread)
-                thread.start()
+            if len(self._threads) < self._most and (not self._threads or self._queue.qsize()):
+                self._grow()
+            self._queue.put(job)
+
+    def _grow(self) -> None:
+        thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
+        thread.start()
+        self._threads.append(thread)
+        self._process = os.getpid()
 
     def _serve(self) -> None:
-        db: sqlite3.Connection | None = None
+        db: Connection | None = None
         while (job := self._queue.get()) is not None:
             db, done = self._handle(db, job)
             _deliver(done)
@@ -123,8 +135,8 @@ class _Threads(Generic[C]):
             db.close()
 
     def _handle(
-        self, db: sqlite3.Connection | None, job: Job[Any, Any]
-    ) -> tuple[sqlite3.Connection | None, list[Job[Any, Any]]]:
+        self, db: Connection | None, job: Job[Any, Any]
+    ) -> tuple[Connection | None, list[Job[Any, Any]]]:
         """Do this job, perhaps more; return the connection, None where it must be reopened."""
         raise NotImplementedError
 
@@ -136,13 +148,13 @@ class Readers(_Threads[sqlite3.Connection]):
         super().__init__(file, most=READERS, name="memhub-sqlite-read")
 
     def _handle(
-        self, db: sqlite3.Connection | None, job: Job[Any, Any]
-    ) -> tuple[sqlite3.Connection | None, list[Job[Any, Any]]]:
+        self, db: Connection | None, job: Job[Any, Any]
+    ) -> tuple[Connection | None, list[Job[Any, Any]]]:
         if job.future.cancelled():
             return db, []
         try:
             db = db or self._file.connect(writable=False)
-            self._file.check()
+            self._file.check(db)
             db.execute("BEGIN")
             job.result = job.work(db)
             db.execute("COMMIT")
@@ -161,24 +173,24 @@ class Writer(_Threads[Book]):
         self.commits = 0
 
     def _handle(
-        self, db: sqlite3.Connection | None, job: Job[Any, Any]
-    ) -> tuple[sqlite3.Connection | None, list[Job[Any, Any]]]:
+        self, db: Connection | None, job: Job[Any, Any]
+    ) -> tuple[Connection | None, list[Job[Any, Any]]]:
         jobs = [job]
         try:
-            db = db or self._file.connect(writable=True)
-            self._file.check()
+            db = db or self._connect()
+            self._file.check(db)
             db.execute("BEGIN IMMEDIATE")
             transaction = Transaction(db)
             self._fill(transaction, jobs)
             transaction.flush()
             db.execute("COMMIT")
             self.commits += 1
-            self._file.check()
-            if self.erasure_pending or any(job.erases and job.error is None for job in jobs):
-                self._erase(db)
+            self._file.check(db, committed=True)
+            self._erase(db, fresh=any(job.erases and job.error is None for job in jobs))
         except Exception as error:  # noqa: BLE001 - handed to every caller of the group
             for failed in jobs:
-                failed.error = failed.error or error
+                # A copy each, since the hub writes into an error where it happened.
+                failed.error = failed.error or copy(error)
             db = _after(db, error)
         return db, jobs
 
@@ -197,13 +209,20 @@ class Writer(_Threads[Book]):
             jobs.append(job)
             _attempt(transaction, job)
 
-    def _erase(self, db: sqlite3.Connection) -> None:
+    def _connect(self) -> Connection:
+        # What a killed process deleted may still stand in the log that it left.
+        self.erasure_pending = self.erasure_pending or self._file.logged() > 0
+        return self._file.connect(writable=True)
+
+    def _erase(self, db: Connection, *, fresh: bool) -> None:
         """Empty the log, where deleted text still stands; a reader of an older snapshot may prevent it."""
+        if not (fresh or self.erasure_pending):
+            return
         try:
-            db.execute(f"PRAGMA busy_timeout = {ERASE_MILLISECONDS}")
+            db.execute(f"PRAGMA busy_timeout = {ERASE_MILLISECONDS if fresh else 0}")
             (busy, _, _) = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             self.erasure_pending = bool(busy)
-        except sqlite3.OperationalError:
+        except sqlite3.Error:
             self.erasure_pending = True
         finally:
             db.execute(f"PRAGMA busy_timeout = {int(self._file.busy_timeout * 1000)}")
@@ -231,7 +250,7 @@ def _attempt(transaction: Transaction, job: Job[Any, Any]) -> None:
     db.execute("RELEASE job")
 
 
-def _after(db: sqlite3.Connection | None, error: Exception) -> sqlite3.Connection | None:
+def _after(db: Connection | None, error: Exception) -> Connection | None:
     """The connection after a failure, rolled back; None where only a new one can be trusted."""
     if db is None:
         return None

@@ -6,91 +6,58 @@ import sqlite3
 from dataclasses import dataclass, field
 
 from memhub.scope import Scope
-from memhub.search import STOPS, without
+from memhub.search import Document
+from memhub_adapters.sqlite import postings
 
-__all__ = ["Count", "Entries", "Place", "Transaction"]
-
-Place = tuple[int, str, int]
-"""Scope number, term, block: the key of a posting row."""
+__all__ = ["Change", "Transaction"]
 
 
 @dataclass(slots=True)
-class Count:
-    """A change of one scope's counts."""
+class Change:
+    """What happens to one scope: its counts, and its documents by key."""
 
     count: int = 0
     length: int = 0
     turns: int = 0
+    added: dict[int, Document] = field(default_factory=dict)
+    removed: dict[int, Document] = field(default_factory=dict)
+
+    def add(self, key: int, document: Document) -> None:
+        """Index a document."""
+        self.added[key] = document
+
+    def remove(self, key: int, document: Document) -> None:
+        """Take a document out of the index; one added here was never written."""
+        if self.added.pop(key, None) is None:
+            self.removed[key] = document
+
+    def merge(self, later: Change) -> None:
+        """Go on with what a later job did."""
+        self.count += later.count
+        self.length += later.length
+        self.turns += later.turns
+        for key, document in later.removed.items():
+            self.remove(key, document)
+        self.added |= later.added
 
 
 @dataclass(slots=True)
-class Entries:
-    """Posting entries added and taken away, by row; an entry added here is taken from here first."""
+class _Known:
+    """What the file says of a scope, and what this transaction has given away since."""
 
-    added: dict[Place, bytes] = field(default_factory=dict)
-    gone: dict[Place, list[int]] = field(default_factory=dict)
-
-    def add(self, row: Place, entry: bytes) -> None:
-        """Add a record's entry to a row."""
-        before = self.added.get(row)
-        self.added[row] = entry if before is None else before + entry
-
-    def remove(self, row: Place, place: int) -> None:
-        """Take the entry of the record at `place` away from a row."""
-        before = self.added.get(row, b"")
-        left = without(before, place, stops=row[1] == STOPS)
-        if len(left) < len(before):
-            self.added[row] = left
-        else:
-            self.gone.setdefault(row, []).append(place)
-
-    def merge(self, later: Entries) -> None:
-        """Go on with what a later job did."""
-        for row, places in later.gone.items():
-            for place in places:
-                self.remove(row, place)
-        for row, entry in later.added.items():
-            self.add(row, entry)
-
-    def write(self, db: sqlite3.Connection) -> None:
-        """Write the rows, in the order in which they lie."""
-        db.executemany(
-            "INSERT INTO posting VALUES(?, ?, ?, ?) ON CONFLICT(scope, term, block) "
-            "DO UPDATE SET entries = CAST(entries || excluded.entries AS BLOB)",
-            [
-                (*row, self.added[row])
-                for row in sorted(self.added)
-                if row not in self.gone and self.added[row]
-            ],
-        )
-        for row, places in self.gone.items():
-            self._rewrite(db, row, places)
-        self.added.clear()
-        self.gone.clear()
-
-    def _rewrite(self, db: sqlite3.Connection, row: Place, places: list[int]) -> None:
-        at = "scope = ? AND term = ? AND block = ?"
-        found = db.execute(f"SELECT entries FROM posting WHERE {at}", row).fetchone()
-        left: bytes = found[0] if found else b""
-        for place in places:
-            left = without(left, place, stops=row[1] == STOPS)
-        left += self.added.get(row, b"")
-        if left:
-            db.execute("REPLACE INTO posting VALUES(?, ?, ?, ?)", (*row, left))
-        else:
-            db.execute(f"DELETE FROM posting WHERE {at}", row)
+    scope: Scope
+    next: int
+    fresh: int
 
 
 class Transaction:
-    """Shared by the jobs of one transaction: scope numbers, counters, postings to be written."""
+    """Shared by the jobs of one transaction: scope numbers, counters, documents to be indexed."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
-        self.entries = Entries()
-        self.counts: dict[int, Count] = {}
+        self._changes: dict[int, Change] = {}
         self._numbers: dict[Scope, int] = {}
-        self._scopes: dict[int, Scope] = {}
-        self._next: dict[int, int] = {}
+        self._known: dict[int, _Known] = {}
         self._newest: int | None = None
 
     def number(self, scope: Scope) -> int | None:
@@ -98,41 +65,40 @@ class Transaction:
         known = self._numbers.get(scope)
         if known is not None:
             return known
-        sql = "SELECT id, next FROM scope WHERE canonical = ?"
+        sql = "SELECT id, next, fresh FROM scope WHERE canonical = ?"
         found = self.db.execute(sql, (scope.canonical,)).fetchone()
-        return None if found is None else self._know(scope, *found)
+        return None if found is None else self._know(found[0], _Known(scope, *found[1:]))
 
     def make(self, scope: Scope) -> int:
         """A number for a new scope."""
-        sql = "INSERT INTO scope VALUES(NULL, ?, 0, 0, 0, 0)"
+        sql = "INSERT INTO scope(canonical) VALUES(?)"
         made = self.db.execute(sql, (scope.canonical,)).lastrowid
         if made is None:
             raise sqlite3.DatabaseError("the scope was not stored")
         if scope.pairs:
             labels = [(label, made) for label in sorted(scope.labels)]
             self.db.executemany("INSERT INTO label VALUES(?, ?)", labels)
-        return self._know(scope, made, 0)
+        return self._know(made, _Known(scope, 0, 0))
 
-    def scope(self, number: int) -> dict[int, Scope]:
-        """A mapping that holds the scope of this number."""
-        if number not in self._scopes:
-            sql = "SELECT canonical, next FROM scope WHERE id = ?"
-            text, following = self.db.execute(sql, (number,)).fetchone()
-            self._know(Scope.parse(text), number, following)
-        return self._scopes
+    def scope(self, number: int) -> Scope:
+        """The scope of this number."""
+        if number not in self._known:
+            sql = "SELECT canonical, next, fresh FROM scope WHERE id = ?"
+            text, *rest = self.db.execute(sql, (number,)).fetchone()
+            self._know(number, _Known(Scope.parse(text), *rest))
+        return self._known[number].scope
 
     def forget(self, number: int) -> None:
         """Know nothing more of a scope: it was purged, or its making undone."""
-        scope = self._scopes.pop(number, None)
-        if scope is not None:
-            self._numbers.pop(scope, None)
-            self._next.pop(number, None)
+        known = self._known.pop(number, None)
+        if known is not None:
+            self._numbers.pop(known.scope, None)
 
     def next_key(self, scope: int) -> int:
         """The key of a new record. Never given twice, though a job that took it may be undone."""
-        number = self._next[scope]
-        self._next[scope] = number + 1
-        return scope << 32 | number
+        known = self._known[scope]
+        known.next += 1
+        return scope << 32 | known.next - 1
 
     def next_seq(self) -> int:
         """The place of a new record in the order in which everything is written."""
@@ -142,24 +108,33 @@ class Transaction:
         self._newest += 1
         return self._newest
 
+    def merge(self, changes: dict[int, Change]) -> None:
+        """Take over what a job has done."""
+        for scope, change in changes.items():
+            before = self._changes.get(scope)
+            if before is None:
+                self._changes[scope] = change
+            else:
+                before.merge(change)
+
     def flush(self) -> None:
         """Write what was gathered so far."""
-        self.entries.write(self.db)
-        rows = [
-            (self._next[scope], change.count, change.length, change.turns, scope)
-            for scope, change in self.counts.items()
-            if scope in self._next
-        ]
-        self.db.executemany(
-            "UPDATE scope SET next = ?, count = count + ?, length = length + ?, turns = turns + ? "
-            "WHERE id = ?",
-            rows,
-        )
-        self.counts.clear()
+        for number, change in self._changes.items():
+            self._write(number, self._known[number], change)
+        self._changes.clear()
         if self._newest is not None:
             self.db.execute("UPDATE meta SET value = ? WHERE name = 'newest'", (self._newest,))
 
-    def _know(self, scope: Scope, number: int, following: int) -> int:
-        self._numbers[scope], self._scopes[number] = number, scope
-        self._next.setdefault(number, following)
+    def _write(self, number: int, known: _Known, change: Change) -> None:
+        known.fresh = postings.remove(self.db, number, change.removed, fresh=known.fresh)
+        known.fresh = postings.add(self.db, number, change.added, fresh=known.fresh)
+        self.db.execute(
+            "UPDATE scope SET next = ?, fresh = ?, count = count + ?, length = length + ?, turns = turns + ? "
+            "WHERE id = ?",
+            (known.next, known.fresh, change.count, change.length, change.turns, number),
+        )
+
+    def _know(self, number: int, known: _Known) -> int:
+        self._numbers[known.scope] = number
+        self._known[number] = known
         return number

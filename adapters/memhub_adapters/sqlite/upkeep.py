@@ -5,17 +5,21 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
+from memhub.search import BLOCK, STOPS
 from memhub.search.analyzer import fingerprint
 from memhub.search.documents import LENGTHS, Document
 from memhub.search.indexing import Slot, is_turn, rebuilt
 from memhub_adapters.sqlite.book import Book
+from memhub_adapters.sqlite.fresh import unpacked
 from memhub_adapters.sqlite.rows import COLUMNS, slot_of
-from memhub_adapters.sqlite.scopes import every
+from memhub_adapters.sqlite.scopes import Room, rooms
 from memhub_adapters.sqlite.transaction import Transaction
 
 __all__ = ["index_faults", "reindex"]
 
 _BATCH = 2_000
+_NUMBER = 0xFFFFFFFF
+_PLACES = (1 << BLOCK) - 1
 
 
 def reindex(db: sqlite3.Connection) -> int:
@@ -33,52 +37,75 @@ def reindex(db: sqlite3.Connection) -> int:
 
 def index_faults(db: sqlite3.Connection) -> list[str]:
     """Where the index differs from what the records demand; empty when it is true to them."""
-    faults = []
-    expected: dict[tuple[int, str, int], dict[int, bytes]] = {}
-    counts: dict[int, list[int]] = {}
-    for slot, document in _documents(db):
-        number = slot.key & 0xFFFFFFFF
-        row = counts.setdefault(slot.key >> 32, [0, 0, 0])
-        row[0] += 1
-        row[1] += LENGTHS[document.length]
-        row[2] += is_turn(slot.record)
-        for term, entry in document.entries(number & 127).items():
-            expected.setdefault((slot.key >> 32, term, number >> 7), {})[number & 127] = entry
-    for scope, term, block, entries in db.execute("SELECT scope, term, block, entries FROM posting"):
-        wanted = expected.pop((scope, term, block), {})
-        if sorted(_split(entries, stops=not term)) != sorted(wanted.values()):
-            faults.append(f"scope {scope}, block {block}: a posting differs from its records")
-    faults += [f"scope {scope}, block {block}: a posting is missing" for scope, _, block in expected]
-    for number, *stored in db.execute("SELECT id, count, length, turns FROM scope"):
-        if stored != counts.get(number, [0, 0, 0]):
-            faults.append(f"scope {number}: its counts are {stored}, not {counts.get(number, [0, 0, 0])}")
-    return faults
+    return [fault for room in rooms(db) for fault in _faults(db, room)]
+
+
+def _faults(db: sqlite3.Connection, room: Room) -> Iterator[str]:
+    wanted: dict[tuple[str, int], list[bytes]] = {}
+    count = length = turns = 0
+    for slot, document in _documents(db, room):
+        count += 1
+        length += LENGTHS[document.length]
+        turns += is_turn(slot.record)
+        _spread(wanted, slot.key & _NUMBER, document)
+    held, fresh = _held(db, room)
+    for place in sorted(wanted.keys() | held.keys()):
+        if sorted(wanted.get(place, ())) != sorted(held.get(place, ())):
+            yield f"scope {room.number}: postings of block {place[1]} differ from its records"
+    stored = (room.count, room.length, room.turns, room.fresh)
+    if stored != (count, length, turns, fresh):
+        yield f"scope {room.number}: its counts are {stored}, not {(count, length, turns, fresh)}"
+
+
+def _held(db: sqlite3.Connection, room: Room) -> tuple[dict[tuple[str, int], list[bytes]], int]:
+    """What the file's index holds of a scope, and how many documents of it are fresh."""
+    found: dict[tuple[str, int], list[bytes]] = {}
+    one = (room.number,)
+    for term, block, entries in db.execute("SELECT term, block, entries FROM posting WHERE scope = ?", one):
+        found[term, block] = list(_split(entries, stops=term == STOPS))
+    rows = db.execute("SELECT number, entries FROM fresh WHERE scope = ?", one).fetchall()
+    for number, row in rows:
+        _spread(found, number, unpacked(row))
+    return found, len(rows)
+
+
+def _spread(into: dict[tuple[str, int], list[bytes]], number: int, document: Document) -> None:
+    for term, entry in document.entries(number & _PLACES).items():
+        into.setdefault((term, number >> BLOCK), []).append(entry)
 
 
 def _rebuild(db: sqlite3.Connection) -> int:
     db.execute("DELETE FROM posting")
-    db.execute("UPDATE scope SET length = 0")
+    db.execute("DELETE FROM fresh")
+    db.execute("UPDATE scope SET length = 0, fresh = 0")
     transaction, count = Transaction(db), 0
-    for slot, document in _documents(db):
+    for room in rooms(db):
+        transaction.scope(room.number)
         book = Book(transaction)
-        transaction.scope(slot.key >> 32)
-        book.add(slot.key, document)
-        book.finish()
-        count += 1
-        if count % _BATCH == 0:
-            transaction.flush()
-    transaction.flush()
+        for number, (slot, document) in enumerate(_documents(db, room), 1):
+            book.add(slot.key, document)
+            if number % _BATCH == 0:
+                book = _written(book)
+        count += room.count
+        _written(book)
     return count
 
 
-def _documents(db: sqlite3.Connection) -> Iterator[tuple[Slot, Document]]:
-    scopes = every(db)
+def _written(book: Book) -> Book:
+    book.finish()
+    book.transaction.flush()
+    return Book(book.transaction)
+
+
+def _documents(db: sqlite3.Connection, room: Room) -> Iterator[tuple[Slot, Document]]:
+    """The slots of a scope, each with the document that it must have."""
     looking = Book(Transaction(db))
-    sql, last = f"SELECT {COLUMNS} FROM record WHERE key > ? ORDER BY key LIMIT {_BATCH}", -1
-    while rows := db.execute(sql, (last,)).fetchall():
-        last = rows[-1][0]
+    sql = f"SELECT {COLUMNS} FROM record WHERE key > ? AND key <= ? ORDER BY key LIMIT {_BATCH}"
+    after, last = (room.number << 32) - 1, room.number << 32 | _NUMBER
+    while rows := db.execute(sql, (after, last)).fetchall():
+        after = rows[-1][0]
         for row in rows:
-            slot = slot_of(row, scopes)
+            slot = slot_of(row, {room.number: room.scope})
             yield slot, rebuilt(looking, slot)
 
 

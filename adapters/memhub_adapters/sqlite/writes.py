@@ -87,7 +87,13 @@ def purge(book: Book, scope: Scope, *, exact: bool) -> int:
         span = (number << 32, number << 32 | 0xFFFFFFFF)
         count += book.db.execute("DELETE FROM record WHERE key BETWEEN ? AND ?", span).rowcount
         book.transaction.forget(number)
-    for table, column in (("posting", "scope"), ("ledger", "scope"), ("label", "scope"), ("scope", "id")):
+    for table, column in (
+        ("posting", "scope"),
+        ("fresh", "scope"),
+        ("ledger", "scope"),
+        ("label", "scope"),
+        ("scope", "id"),
+    ):
         book.db.execute(f"DELETE FROM {table} WHERE {column} IN ({integers(numbers)})")
     return count
 
