@@ -3,41 +3,68 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 from typing import Final
 
-from memhub.errors import HubError, Unavailable
+from memhub.errors import HubError, NativeError, Unavailable
 
-__all__ = ["translate"]
+__all__ = ["is_busy", "translate"]
 
-_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
+_DAMAGED: Final = "the file is damaged; run `memhub check --deep`, or restore a backup"
 _TEXTS: Final = {
-    sqlite3.SQLITE_FULL: "the disk is full; free some space and repeat",
-    sqlite3.SQLITE_READONLY: "the file or its folder is read-only; make it writable and repeat",
-    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that its folder exists and is writable",
+    sqlite3.SQLITE_FULL: "the disk is full, so nothing was written; free some space and repeat",
+    sqlite3.SQLITE_READONLY: "the file, its folder or its disk is read-only for this user; make them writable",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened; check that this user may write to it and to its "
+    "folder, where SQLite keeps a log even to read",
     sqlite3.SQLITE_PERM: "access to the file is denied; check its permissions",
     sqlite3.SQLITE_IOERR: "the disk reported an error; check the disk and repeat",
-    sqlite3.SQLITE_CORRUPT: "the file is corrupt; run `memhub check --deep` or restore a backup",
-    sqlite3.SQLITE_NOTADB: "the file is no SQLite file; choose another path or restore a backup",
-    sqlite3.SQLITE_NOMEM: "out of memory",
+    sqlite3.SQLITE_CORRUPT: _DAMAGED,
+    sqlite3.SQLITE_NOTADB: "this is no SQLite file, or a damaged one; choose another path, or restore a backup",
+    sqlite3.SQLITE_NOMEM: "out of memory, so nothing was written",
 }
 
 
-def translate(error: Exception) -> HubError | None:
-    """The contract's error for one of sqlite3 or the file system; those hold no secret."""
-    if isinstance(error, sqlite3.Error):
-        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        found = _busy() if code in _BUSY else Unavailable(_TEXTS.get(code, f"SQLite failed: {error}"))
-    elif isinstance(error, OSError):
-        found = Unavailable(f"the file cannot be used: {error.strerror or type(error).__name__}")
-    else:
+def translate(error: Exception, path: Path) -> HubError | None:
+    """The contract's error for one of sqlite3 or the file system, naming the file."""
+    if isinstance(error, OSError):
+        found = Unavailable(f"{error.filename or path}: {error.strerror or type(error).__name__}")
+        found.__cause__ = error
+        return found
+    if not isinstance(error, sqlite3.Error):
         return None
+    if not hasattr(error, "sqlite_errorcode"):
+        return _undecoded(error, path)
+    found = _busy(path) if is_busy(error) else Unavailable(f"{path}: {_text(error)}")
     found.__cause__ = error
     return found
 
 
-def _busy() -> HubError:
+def is_busy(error: BaseException) -> bool:
+    """Whether another connection holds the lock that was wanted."""
+    return _primary(error) in _BUSY
+
+
+def _primary(error: BaseException) -> int:
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+
+
+def _text(error: sqlite3.Error) -> str:
+    return f"{_TEXTS.get(_primary(error), f'SQLite failed: {error}')} ({error.sqlite_errorname})"
+
+
+def _busy(path: Path) -> HubError:
     return Unavailable(
-        "another process holds the file's write lock; repeat, or raise busy_timeout",
+        f"{path}: another process holds the write lock; repeat, or raise busy_timeout",
         retryable=True,
         unapplied=True,
     )
+
+
+def _undecoded(error: sqlite3.Error, path: Path) -> HubError | None:
+    """Text that is not UTF-8 any more; that error quotes it, so it goes no further."""
+    if not isinstance(error, sqlite3.OperationalError):
+        return None
+    found = Unavailable(f"{path}: {_DAMAGED}")
+    found.__cause__ = NativeError("OperationalError").with_traceback(error.__traceback__)
+    return found
