@@ -53,7 +53,7 @@ def _text(error: sqlite3.Error) -> str:
     return f"{_TEXTS.get(_primary(error), f'SQLite failed: {error}')} ({error.sqlite_errorname})"
 
 
-def _busy(path: Path) -> HubError:
+def _busy(path: Path) -> Unavailable:
     return Unavailable(
         f"{path}: another process holds the write lock; repeat, or raise busy_timeout",
         retryable=True,
