@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Final, Literal
 
@@ -103,7 +103,7 @@ class Capabilities:
 
         Raises KeyError for a name that is no capability.
         """
-        return _known(self)[name]
+        return bool(getattr(self, name)) if name in _FLAGS else _DERIVED[name](self)
 
     def why_not(self, name: str) -> str:
         """The adapter's reason why `name` is missing, or the plain fact."""
@@ -130,23 +130,22 @@ class Capabilities:
     @staticmethod
     def names() -> tuple[str, ...]:
         """Every name that `has`, `missing` and `requires:` understand."""
-        return tuple(sorted(_known(Capabilities(provider=""))))
+        return tuple(sorted({*_FLAGS, *_DERIVED}))
 
 
-def _known(caps: Capabilities) -> dict[str, bool]:
-    flags = {f.name: getattr(caps, f.name) for f in fields(caps) if f.type == "bool"}
-    return flags | {
-        "keyword": "keyword" in caps.modes,
-        "semantic": "semantic" in caps.modes,
-        "hybrid": "hybrid" in caps.modes,
-        "subset_scopes": caps.scopes == "subset",
-        "facts": caps.facts != "no",
-        "turns": caps.turns != "no",
-        "verbatim_turns": caps.turns == "verbatim",
-        "batches": caps.atomic_facts >= limits.ITEMS,
-        "filters": caps.filters == FILTERS_ALL,
-        "update": bool(caps.patch),
-        "listing": caps.listing > 0,
-        "immediate": caps.consistency == "immediate",
-        "complete_erasure": caps.erasure == "complete",
-    }
+_DERIVED: Final[Mapping[str, Callable[[Capabilities], bool]]] = {
+    "keyword": lambda caps: "keyword" in caps.modes,
+    "semantic": lambda caps: "semantic" in caps.modes,
+    "hybrid": lambda caps: "hybrid" in caps.modes,
+    "subset_scopes": lambda caps: caps.scopes == "subset",
+    "facts": lambda caps: caps.facts != "no",
+    "turns": lambda caps: caps.turns != "no",
+    "verbatim_turns": lambda caps: caps.turns == "verbatim",
+    "batches": lambda caps: caps.atomic_facts >= limits.ITEMS,
+    "filters": lambda caps: caps.filters == FILTERS_ALL,
+    "update": lambda caps: bool(caps.patch),
+    "listing": lambda caps: caps.listing > 0,
+    "immediate": lambda caps: caps.consistency == "immediate",
+    "complete_erasure": lambda caps: caps.erasure == "complete",
+}
+_FLAGS: Final = frozenset(f.name for f in fields(Capabilities) if f.type == "bool")

@@ -181,6 +181,7 @@ class Writer(_Threads[Book]):
             self._file.check(db)
             db.execute("BEGIN IMMEDIATE")
             transaction = Transaction(db)
+            _perform(transaction, job)
             self._fill(transaction, jobs)
             transaction.flush()
             db.execute("COMMIT")
@@ -195,9 +196,8 @@ class Writer(_Threads[Book]):
         return db, jobs
 
     def _fill(self, transaction: Transaction, jobs: list[Job[Any, Any]]) -> None:
-        """Run the first job and those that wait behind it, for as long as a group may take."""
+        """Run the jobs that wait behind the first, for as long as a group may take."""
         latest = monotonic() + GROUP_SECONDS
-        _attempt(transaction, jobs[0])
         while len(jobs) < GROUP and monotonic() < latest:
             try:
                 job = self._queue.get_nowait()
@@ -228,8 +228,16 @@ class Writer(_Threads[Book]):
             db.execute(f"PRAGMA busy_timeout = {int(self._file.busy_timeout * 1000)}")
 
 
+def _perform(transaction: Transaction, job: Job[Any, Any]) -> None:
+    """Run the first write of a group: when it fails, nothing else is undone with it."""
+    if not job.future.cancelled():
+        book = Book(transaction)
+        job.result = job.work(book)
+        book.finish()
+
+
 def _attempt(transaction: Transaction, job: Job[Any, Any]) -> None:
-    """Run one write so that its failure undoes it alone."""
+    """Run a further write so that its failure undoes it alone."""
     if job.future.cancelled():
         return
     db = transaction.db
