@@ -27,7 +27,7 @@ from memhub import (
 )
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.sqlite import SqliteAdapter, postings
-from memhub_adapters.sqlite.upkeep import index_faults, reindex
+from memhub_adapters.sqlite.indexcheck import index_faults, reindex
 
 START = datetime(2024, 5, 8, 9, tzinfo=UTC)
 SCOPES = [Scope("a"), Scope("b"), Scope(tenant="acme", user="u"), Scope(tenant="acme")]

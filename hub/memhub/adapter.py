@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memhub.capabilities import Capabilities
 from memhub.errors import HubError
@@ -29,6 +30,9 @@ from memhub.records import (
     Turn,
 )
 from memhub.scope import Scope
+
+if TYPE_CHECKING:
+    from memhub.upkeep import Upkeep
 
 __all__ = ["Adapter", "Read", "Write"]
 
@@ -143,6 +147,10 @@ class Adapter(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """Release what this adapter itself opened."""
+
+    def upkeep(self) -> Upkeep | None:
+        """What looks after the provider's own files, where it has any."""
+        return None
 
     def translate(self, error: Exception) -> HubError | None:
         """The contract's error for a native one; None for an error that is not the provider's.

@@ -12,7 +12,7 @@ from memhub import limits, support, validation
 from memhub.calls import Calls, Clock, Retry, utc_now
 from memhub.changes import expired
 from memhub.cursors import seal, unseal
-from memhub.errors import Closed, Conflict, InvalidInput, NotFound
+from memhub.errors import Closed, Conflict, InvalidInput, NotFound, Unsupported
 from memhub.events import (
     Event,
     MemoryDeleted,
@@ -43,6 +43,7 @@ from memhub.scope import Scope
 if TYPE_CHECKING:
     from memhub.adapter import Adapter, Read
     from memhub.capabilities import Capabilities
+    from memhub.upkeep import Upkeep
 
 __all__ = ["MemoryStore"]
 
@@ -266,6 +267,21 @@ class MemoryStore:
             cursor = page.cursor
             if cursor is None:
                 return gone
+
+    def upkeep(self) -> Upkeep:
+        """For hosts: backup, check and reindex of the store's own files. Its errors are the contract's.
+
+        Raises Unsupported where the provider has no files of its own.
+        """
+        self._open()
+        found = self._adapter.upkeep()
+        if found is None:
+            raise Unsupported(
+                f"{self.capabilities.provider} has no files of its own to look after",
+                provider=self.capabilities.provider,
+                store=self.name,
+            )
+        return found
 
     async def ping(self) -> None:
         """Return when the provider answers."""

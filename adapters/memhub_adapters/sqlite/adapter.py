@@ -20,6 +20,7 @@ from memhub_adapters.sqlite import reads, writes
 from memhub_adapters.sqlite.errors import translate
 from memhub_adapters.sqlite.file import Durability, File
 from memhub_adapters.sqlite.threads import Readers, Writer
+from memhub_adapters.sqlite.upkeep import SqliteUpkeep
 
 __all__ = ["CAPABILITIES", "SqliteAdapter"]
 
@@ -130,6 +131,9 @@ class SqliteAdapter(Adapter):
 
     async def aclose(self) -> None:
         await asyncio.to_thread(self._close)
+
+    def upkeep(self) -> SqliteUpkeep:
+        return SqliteUpkeep(self._file)
 
     def translate(self, error: Exception) -> HubError | None:
         return translate(error, self._file.path)

@@ -151,7 +151,7 @@ class File:
     def _check_analyzer(self, db: sqlite3.Connection) -> None:
         made_by = db.execute("SELECT value FROM meta WHERE name = 'analyzer'").fetchone()
         if made_by != (fingerprint(),):
-            from memhub_adapters.sqlite.upkeep import reindex
+            from memhub_adapters.sqlite.indexcheck import reindex
 
             reindex(db)
 

@@ -1,117 +1,139 @@
-"""Looking after the file: rebuilding the index, checking it against the records."""
+"""Looking after the file: backup and restore while others use it, checks, reindexing."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
 
-from memhub.search import BLOCK, STOPS
-from memhub.search.analyzer import fingerprint
-from memhub.search.documents import LENGTHS, Document
-from memhub.search.indexing import Slot, is_turn, rebuilt
-from memhub_adapters.sqlite.book import Book
-from memhub_adapters.sqlite.fresh import unpacked
-from memhub_adapters.sqlite.rows import COLUMNS, slot_of
-from memhub_adapters.sqlite.scopes import Room, rooms
-from memhub_adapters.sqlite.transaction import Transaction
+from memhub.errors import HubError, InvalidInput, Unavailable
+from memhub.upkeep import Progress
+from memhub_adapters.sqlite.errors import translate
+from memhub_adapters.sqlite.file import File
+from memhub_adapters.sqlite.indexcheck import index_faults, reindex
+from memhub_adapters.sqlite.schema import VERSION, verify
 
-__all__ = ["index_faults", "reindex"]
+__all__ = ["SqliteUpkeep"]
 
-_BATCH = 2_000
-_NUMBER = 0xFFFFFFFF
-_PLACES = (1 << BLOCK) - 1
+T = TypeVar("T")
+
+PAGES: Final = 2_000
+"""Pages a backup copies between two reports; all of them belong to one moment."""
 
 
-def reindex(db: sqlite3.Connection) -> int:
-    """Rebuild the whole index from the records, in one transaction; returns how many records."""
-    db.execute("BEGIN IMMEDIATE")
+class SqliteUpkeep:
+    """Implements `memhub.upkeep.Upkeep` for one file. Each call has a connection of its own."""
+
+    def __init__(self, file: File) -> None:
+        self._file = file
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
+        await self._apart(lambda: self._backup(Path(target), progress))
+
+    async def restore_backup(self, source: Path, *, progress: Progress | None = None) -> None:
+        await self._apart(lambda: self._restore(Path(source), progress))
+
+    async def check(self, *, deep: bool = False) -> list[str]:
+        return await self._apart(lambda: self._check(deep=deep))
+
+    async def reindex(self) -> int:
+        return await self._apart(self._reindex)
+
+    async def _apart(self, work: Callable[[], T]) -> T:
+        """Run `work` on a thread; its native errors come out as the contract's."""
+        try:
+            return await asyncio.to_thread(work)
+        except HubError:
+            raise
+        except Exception as error:
+            raise translate(error, self._file.path) or error from error
+
+    def _backup(self, target: Path, progress: Progress | None) -> None:
+        if target.exists():
+            raise InvalidInput(f"target: {target} exists already; choose a new file or move it away")
+        partial = target.with_name(f"{target.name}.partial")
+        partial.unlink(missing_ok=True)
+        try:
+            with closing(self._file.connect(writable=False)) as source, closing(_plain(partial)) as copy:
+                # One read transaction spans the copy, so that writers neither wait nor show.
+                source.execute("BEGIN")
+                source.execute("SELECT count(*) FROM meta").fetchone()
+                source.backup(copy, pages=PAGES, progress=_reporting(progress))
+                copy.execute("PRAGMA journal_mode = DELETE")
+                _sound(copy, partial)
+            _sync(partial)
+            os.link(partial, target)
+        except FileExistsError:
+            raise InvalidInput(f"target: {target} exists already; choose a new file") from None
+        finally:
+            partial.unlink(missing_ok=True)
+        _sync(target.parent)
+
+    def _restore(self, source: Path, progress: Progress | None) -> None:
+        if not source.is_file():
+            raise InvalidInput(f"source: {source} is no file; name a backup")
+        with closing(_plain(source, readonly=True)) as backup:
+            _sound(backup, source)
+            if backup.execute("PRAGMA user_version").fetchone()[0] != VERSION:
+                raise InvalidInput(f"source: {source} has another schema version; open it as a store first")
+            with closing(self._file.connect(writable=True)) as target:
+                backup.backup(target, progress=_reporting(progress))
+                target.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _check(self, *, deep: bool) -> list[str]:
+        with closing(self._file.connect(writable=False)) as db, _snapshot(db):
+            pragma = "integrity_check" if deep else "quick_check"
+            faults = [str(row[0]) for row in db.execute(f"PRAGMA {pragma}") if row[0] != "ok"]
+            return faults + (index_faults(db) if deep and not faults else [])
+
+    def _reindex(self) -> int:
+        with closing(self._file.connect(writable=True)) as db:
+            return reindex(db)
+
+
+@contextmanager
+def _snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN")
     try:
-        count = _rebuild(db)
-        db.execute("UPDATE meta SET value = ? WHERE name = 'analyzer'", (fingerprint(),))
-        db.execute("COMMIT")
+        yield
     finally:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-    return count
+        db.execute("ROLLBACK")
 
 
-def index_faults(db: sqlite3.Connection) -> list[str]:
-    """Where the index differs from what the records demand; empty when it is true to them."""
-    return [fault for room in rooms(db) for fault in _faults(db, room)]
+def _plain(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rwc'}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None)
 
 
-def _faults(db: sqlite3.Connection, room: Room) -> Iterator[str]:
-    wanted: dict[tuple[str, int], list[bytes]] = {}
-    count = length = turns = 0
-    for slot, document in _documents(db, room):
-        count += 1
-        length += LENGTHS[document.length]
-        turns += is_turn(slot.record)
-        _spread(wanted, slot.key & _NUMBER, document)
-    held, fresh = _held(db, room)
-    for place in sorted(wanted.keys() | held.keys()):
-        if sorted(wanted.get(place, ())) != sorted(held.get(place, ())):
-            yield f"scope {room.number}: postings of block {place[1]} differ from its records"
-    stored = (room.count, room.length, room.turns, room.fresh)
-    if stored != (count, length, turns, fresh):
-        yield f"scope {room.number}: its counts are {stored}, not {(count, length, turns, fresh)}"
+def _sound(db: sqlite3.Connection, path: Path) -> None:
+    """Raise unless this is a whole and undamaged file of ours."""
+    try:
+        if verify(db, str(path)) == 0:
+            raise InvalidInput(f"source: {path} is empty; name a backup")
+        faults = [row[0] for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    except sqlite3.DatabaseError as error:
+        raise Unavailable(f"{path} is damaged: {error}") from error
+    if faults := faults or index_faults(db):
+        raise Unavailable(f"{path} is damaged: {faults[0]} ({len(faults)} faults in all)")
 
 
-def _held(db: sqlite3.Connection, room: Room) -> tuple[dict[tuple[str, int], list[bytes]], int]:
-    """What the file's index holds of a scope, and how many documents of it are fresh."""
-    found: dict[tuple[str, int], list[bytes]] = {}
-    one = (room.number,)
-    for term, block, entries in db.execute("SELECT term, block, entries FROM posting WHERE scope = ?", one):
-        found[term, block] = list(_split(entries, stops=term == STOPS))
-    rows = db.execute("SELECT number, entries FROM fresh WHERE scope = ?", one).fetchall()
-    for number, row in rows:
-        _spread(found, number, unpacked(row))
-    return found, len(rows)
+def _reporting(progress: Progress | None) -> Callable[[int, int, int], None] | None:
+    if progress is None:
+        return None
+
+    def report(_status: int, left: int, total: int) -> None:
+        progress(total - left, total)
+
+    return report
 
 
-def _spread(into: dict[tuple[str, int], list[bytes]], number: int, document: Document) -> None:
-    for term, entry in document.entries(number & _PLACES).items():
-        into.setdefault((term, number >> BLOCK), []).append(entry)
-
-
-def _rebuild(db: sqlite3.Connection) -> int:
-    db.execute("DELETE FROM posting")
-    db.execute("DELETE FROM fresh")
-    db.execute("UPDATE scope SET length = 0, fresh = 0")
-    transaction, count = Transaction(db), 0
-    for room in rooms(db):
-        transaction.scope(room.number)
-        book = Book(transaction)
-        for number, (slot, document) in enumerate(_documents(db, room), 1):
-            book.add(slot.key, document)
-            if number % _BATCH == 0:
-                book = _written(book)
-        count += room.count
-        _written(book)
-    return count
-
-
-def _written(book: Book) -> Book:
-    book.finish()
-    book.transaction.flush()
-    return Book(book.transaction)
-
-
-def _documents(db: sqlite3.Connection, room: Room) -> Iterator[tuple[Slot, Document]]:
-    """The slots of a scope, each with the document that it must have."""
-    looking = Book(Transaction(db))
-    sql = f"SELECT {COLUMNS} FROM record WHERE key > ? AND key <= ? ORDER BY key LIMIT {_BATCH}"
-    after, last = (room.number << 32) - 1, room.number << 32 | _NUMBER
-    while rows := db.execute(sql, (after, last)).fetchall():
-        after = rows[-1][0]
-        for row in rows:
-            slot = slot_of(row, {room.number: room.scope})
-            yield slot, rebuilt(looking, slot)
-
-
-def _split(entries: bytes, *, stops: bool) -> Iterator[bytes]:
-    at = 0
-    while at < len(entries):
-        size = 2 + entries[at + 1] if stops else 3
-        yield entries[at : at + size]
-        at += size
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
