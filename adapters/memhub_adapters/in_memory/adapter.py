@@ -13,12 +13,12 @@ from memhub import filters, limits
 from memhub.adapter import Adapter, Read, Write
 from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, TURN_FIELDS, Capabilities
 from memhub.changes import check_revision, expired, invalidated, new_records, patched, superseded, unlinked
-from memhub.cursors import Place
 from memhub.errors import Conflict, InvalidInput, NotFound
 from memhub.records import Hit, Observed, Page, Patch, Recalled, Record, Restored, ScopeCount, Stats
 from memhub.scope import Scope
 from memhub.search import Candidate, asked, lends, listing_key, question, rank, score, why
 from memhub.search.indexing import Slot, change, drop, insert, is_turn
+from memhub.unindexed import listed
 from memhub_adapters.in_memory.rooms import Rooms
 
 __all__ = ["CAPABILITIES", "InMemoryAdapter"]
@@ -174,19 +174,10 @@ class InMemoryAdapter(Adapter):
         return
 
     def _listed(self, read: Read) -> Recalled:
-        place = Place.parse(read.cursor) if read.cursor else None
-        newest = place.newest if place else self._rooms.newest
-        rows = [
-            (listing_key(slot.record), slot.record)
-            for room in self._rooms.matching(read.scopes, exact=read.exact)
-            for slot in room.slots.values()
-            if self._rooms.written(slot) <= newest and filters.admits(slot.record, read)
-        ]
-        rows.sort(key=lambda row: row[0], reverse=True)
-        left = [row for row in rows if row[0] < place.last] if place else rows
-        page = left[: read.limit]
-        more = Place(newest, page[-1][0]).text() if len(left) > len(page) else None
-        return Recalled(tuple(Hit(_copied(record)) for _, record in page), more)
+        rooms = self._rooms.matching(read.scopes, exact=read.exact)
+        rows = ((self._rooms.written(slot), slot.record) for room in rooms for slot in room.slots.values())
+        page = listed(rows, read, newest=self._rooms.newest)
+        return Recalled(tuple(Hit(_copied(hit.record)) for hit in page.hits), page.cursor)
 
     def _searched(self, read: Read, text: str) -> Recalled:
         rooms = self._rooms.matching(read.scopes, exact=read.exact)
