@@ -1,0 +1,122 @@
+"""Another process on the same file, started by the tests as a program.
+
+One JSON object a line goes out; where a command waits, any line that comes in lets it go on.
+"""
+
+import asyncio
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memhub import Fact, HubError, MemoryStore, Observation, Query, Scope
+from memhub_adapters.sqlite import SqliteAdapter
+
+SCOPE = Scope("shared")
+NOBODY = 65534
+
+
+def tell(**facts: object) -> None:
+    sys.stdout.write(json.dumps(facts) + "\n")
+    sys.stdout.flush()
+
+
+def wait(**facts: object) -> None:
+    """Say where this process stands, and go on when the test says so."""
+    tell(**facts)
+    sys.stdin.readline()
+
+
+async def write(path: str, who: str, count: str) -> None:
+    """`count` facts from four tasks, each found again as soon as it is stored."""
+    async with MemoryStore(SqliteAdapter(path)) as store:
+        wait(ready=who)
+
+        async def some(first: int) -> None:
+            for number in range(first, int(count), 4):
+                fact = Fact(f"{who} wrote number {number}", tags=[f"{who}-{number}"])
+                stored = (await store.observe(Observation(SCOPE, facts=[fact]))).records[0]
+                found = await store.recall(Query(SCOPE, text=f"{who} {number}", tags=fact.tags, limit=3))
+                assert [hit.record for hit in found.hits] == [stored]
+
+        await asyncio.gather(*map(some, range(4)))
+    tell(done=who)
+
+
+async def keyed(path: str, key: str) -> None:
+    """One observation under an idempotency key."""
+    async with MemoryStore(SqliteAdapter(path)) as store:
+        wait(ready=True)
+        done = await store.observe(Observation(SCOPE, facts=[Fact("said once")], idempotency_key=key))
+        tell(id=done.records[0].id, replayed=done.replayed)
+
+
+async def attempt(path: str) -> None:
+    """Recall, then write, and say what became of each."""
+    wait(ready=True)
+    recalled, observed = await attempts(path)
+    tell(recall=recalled, observe=observed)
+
+
+async def unprivileged(path: str) -> None:
+    """The same as a user who owns nothing; once through before, since that user may import nothing."""
+    with TemporaryDirectory() as folder:
+        await attempts(f"{folder}/m.db")
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    await attempt(path)
+
+
+async def attempts(path: str) -> tuple[list[str], list[str]]:
+    async with MemoryStore(SqliteAdapter(path)) as store:
+        recalled = await outcome(lambda: store.recall(Query(SCOPE)))
+        fact = Fact("one more")
+        return recalled, await outcome(lambda: store.observe(Observation(SCOPE, facts=[fact])))
+
+
+async def outcome(call: Callable[[], Awaitable[object]]) -> list[str]:
+    try:
+        await call()
+    except HubError as error:
+        return [error.code, str(error)]
+    return ["ok", ""]
+
+
+def hold(path: str) -> None:
+    """Hold the write lock until told."""
+    _hold(path, "BEGIN IMMEDIATE")
+
+
+def read(path: str) -> None:
+    """Keep a snapshot open until told."""
+    _hold(path, "BEGIN", "SELECT count(*) FROM record")
+
+
+def _hold(path: str, *statements: str) -> None:
+    db = sqlite3.connect(path, isolation_level=None)
+    for statement in statements:
+        db.execute(statement).fetchall()
+    wait(holding=True)
+    db.execute("ROLLBACK")
+    db.close()
+    tell(released=True)
+
+
+def traces(path: str, *words: str) -> None:
+    """Which of the words stand in which of the store's files.
+
+    In a process of its own, since closing any handle of a file drops its process's locks on it.
+    """
+    files = [file for suffix in ("", "-wal", "-journal") if (file := Path(f"{path}{suffix}")).exists()]
+    tell(found=[[file.name, word] for file in files for word in words if word.encode() in file.read_bytes()])
+
+
+if __name__ == "__main__":
+    done = globals()[sys.argv[1]](*sys.argv[2:])
+    if asyncio.iscoroutine(done):
+        asyncio.run(done)

@@ -1,0 +1,116 @@
+"""Several processes on one file: nothing lost, no error shown, and none of them waits to read."""
+
+import asyncio
+import sqlite3
+from contextlib import ExitStack
+
+import pytest
+
+from children import Child, start_together
+from memhub import Fact, MemoryStore, Observation, Query, Unavailable
+from memhub_adapters.sqlite import SqliteAdapter
+from memhub_adapters.sqlite.indexcheck import index_faults
+from sqlite_child import SCOPE
+
+PROCESSES = 8
+WRITES = 200
+
+
+def facts_of(path) -> list[str]:
+    """What the file holds, by its own checks sound."""
+    db = sqlite3.connect(path)
+    try:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert index_faults(db) == []
+        return [content for (content,) in db.execute("SELECT content FROM record")]
+    finally:
+        db.close()
+
+
+def test_eight_processes_write_and_recall_in_one_file_and_all_is_there(tmp_path):
+    path = tmp_path / "m.db"
+    with ExitStack() as stack:
+        children = [
+            stack.enter_context(Child("write", path, f"process{n}", WRITES)) for n in range(PROCESSES)
+        ]
+        start_together(children)
+        assert [child.hear() for child in children] == [{"done": f"process{n}"} for n in range(PROCESSES)]
+        for child in children:
+            child.end()
+    expected = [f"process{n} wrote number {m}" for n in range(PROCESSES) for m in range(WRITES)]
+    assert sorted(facts_of(path)) == sorted(expected)
+
+
+def test_an_idempotency_key_used_by_several_processes_at_once_gives_one_record(tmp_path):
+    path = tmp_path / "m.db"
+    for turn in range(5):
+        with ExitStack() as stack:
+            children = [stack.enter_context(Child("keyed", path, f"key {turn}")) for _ in range(3)]
+            start_together(children)
+            said = [child.hear() for child in children]
+        assert len({one["id"] for one in said}) == 1
+        assert sorted(one["replayed"] for one in said) == [False, True, True]
+    assert facts_of(path) == ["said once"] * 5
+
+
+def test_several_processes_may_make_a_new_file_at_the_same_moment(tmp_path):
+    for turn in range(5):
+        path = tmp_path / "new" / f"{turn}.db"
+        with ExitStack() as stack:
+            children = [stack.enter_context(Child("attempt", path)) for _ in range(4)]
+            start_together(children)
+            for child in children:
+                assert child.hear() == {"recall": ["ok", ""], "observe": ["ok", ""]}
+                child.end()
+        assert facts_of(path) == ["one more"] * 4
+
+
+def fact(content: str) -> Observation:
+    return Observation(SCOPE, facts=[Fact(content)])
+
+
+def test_a_write_waits_for_the_lock_of_another_process_and_recall_does_not(tmp_path):
+    path = tmp_path / "m.db"
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as first:
+            await first.observe(fact("green tea"))
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            with Child("hold", path) as holder:
+                holder.hear()
+                waiting = asyncio.create_task(store.observe(fact("black tea")))
+                found = await store.recall(Query(SCOPE, text="tea"))
+                assert [hit.record.content for hit in found.hits] == ["green tea"]
+                assert (await store.stats()).live == 1
+                assert not waiting.done()
+                holder.go()
+                holder.hear()
+                await waiting
+                holder.end()
+            found = await store.recall(Query(SCOPE, text="tea"))
+            assert {hit.record.content for hit in found.hits} == {"green tea", "black tea"}
+
+    asyncio.run(use())
+
+
+def test_a_write_that_may_not_wait_fails_retryable_and_writes_nothing(tmp_path):
+    path = tmp_path / "m.db"
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path, busy_timeout=0.01)) as store:
+            await store.observe(fact("green tea"))
+            with Child("hold", path) as holder:
+                holder.hear()
+                with pytest.raises(Unavailable, match="another process holds the write lock") as refused:
+                    await store.observe(fact("black tea"))
+                assert refused.value.retryable
+                assert refused.value.unapplied
+                assert str(path) in str(refused.value)
+                holder.go()
+                holder.hear()
+                holder.end()
+            assert (await store.stats()).live == 1
+            await store.observe(fact("white tea"))
+
+    asyncio.run(use())
+    assert facts_of(path) == ["green tea", "white tea"]
