@@ -1,0 +1,92 @@
+"""One adapter, used from several tasks, threads and event loops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+
+from memhub.conformance.context import Context
+from memhub.conformance.definition import rule
+from memhub.conformance.expect import equal
+from memhub.errors import Conflict, HubError
+from memhub.records import Fact, Patch, Record
+
+
+@rule(needs=["verbatim", "found"], tier=1)
+async def three_threads_share_an_adapter(ctx: Context) -> None:
+    """An adapter serves three threads at once, each with an event loop of its own."""
+
+    def work(n: int) -> list[str]:
+        return asyncio.run(_write_and_read(ctx, f"memory of thread {n}"))
+
+    seen = await asyncio.gather(*(asyncio.to_thread(work, n) for n in range(3)))
+    promised = [f"memory of thread {n}" for n in range(3)]
+    equal([promised[n] in found for n, found in enumerate(seen)], [True] * 3, "own write seen by each thread")
+    equal(await ctx.seen(), promised, "contents")
+
+
+@rule(needs=["verbatim", "found"], tier=1)
+async def two_event_loops_in_turn_share_an_adapter(ctx: Context) -> None:
+    """An adapter serves one event loop after another, the first one closed."""
+
+    def work() -> list[list[str]]:
+        return [asyncio.run(_write_and_read(ctx, f"memory of loop {n}")) for n in range(2)]
+
+    seen = await asyncio.to_thread(work)
+    promised = ["memory of loop 0", "memory of loop 1"]
+    equal(seen, [promised[:1], promised], "contents, loop by loop")
+
+
+@rule(needs=["verbatim", "found"], tier=1)
+async def many_tasks_write_at_once(ctx: Context) -> None:
+    """Twenty writes at once are all there, each once."""
+    await asyncio.gather(*(ctx.keep(f"memory {n}") for n in range(20)))
+    equal(await ctx.seen(), sorted(f"memory {n}" for n in range(20)), "contents")
+
+
+@rule(needs=["verbatim", "revisions", "patch.content"])
+async def of_two_conditional_updates_one_wins(ctx: Context) -> None:
+    """Of updates at once with one revision, one is applied and the others are Conflict."""
+    record = await ctx.keep("start")
+    texts = [f"text {n}" for n in range(4)]
+    outcomes = await _outcomes(
+        *(ctx.store.update(record.id, Patch(content=text), revision=record.revision) for text in texts)
+    )
+    won = [done.content for done in outcomes if isinstance(done, Record)]
+    equal([type(done) for done in outcomes].count(Conflict), 3, "updates that are Conflict")
+    equal(won, [(await ctx.store.get(record.id)).content], "content")
+
+
+@rule(needs=["facts", "supersede"])
+async def of_two_corrections_one_wins(ctx: Context) -> None:
+    """Of facts at once that correct one record, one is stored and the others are Conflict."""
+    old = await ctx.keep("tea")
+    outcomes = await _outcomes(*(ctx.keep(Fact(f"drink {n}", supersedes=old.id)) for n in range(4)))
+    won = [done.id for done in outcomes if isinstance(done, Record)]
+    equal([type(done) for done in outcomes].count(Conflict), 3, "corrections that are Conflict")
+    equal(won, [(await ctx.store.get(old.id)).superseded_by], "the successor")
+
+
+@rule(needs=["verbatim", "delete"])
+async def of_two_deletes_one_wins(ctx: Context) -> None:
+    """Of deletes at once of one record, one returns and the others are NotFound."""
+    record = await ctx.keep("gone soon")
+    outcomes = await _outcomes(*(ctx.store.delete(record.id) for _ in range(3)))
+    equal(sorted(type(done).__name__ for done in outcomes), ["NoneType", "NotFound", "NotFound"], "outcomes")
+
+
+async def _write_and_read(ctx: Context, text: str) -> list[str]:
+    await ctx.keep(text)
+    return await ctx.seen()
+
+
+async def _outcomes(*calls: Awaitable[object]) -> list[object]:
+    """What each call returned, or the HubError that it raised."""
+    return list(await asyncio.gather(*map(_outcome, calls)))
+
+
+async def _outcome(call: Awaitable[object]) -> object:
+    try:
+        return await call
+    except HubError as error:
+        return error
