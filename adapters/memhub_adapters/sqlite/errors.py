@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from json import JSONDecodeError
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +13,7 @@ __all__ = ["is_busy", "translate"]
 
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _DAMAGED: Final = "the file is damaged; run `memhub check --deep`, or restore a backup"
+_UNREADABLE: Final = (UnicodeDecodeError, JSONDecodeError)
 _TEXTS: Final = {
     sqlite3.SQLITE_FULL: "the disk is full, so nothing was written; free some space and repeat",
     sqlite3.SQLITE_READONLY: "the file, its folder or its disk is read-only for this user; make them writable",
@@ -31,10 +33,10 @@ def translate(error: Exception, path: Path) -> HubError | None:
         found = Unavailable(f"{error.filename or path}: {error.strerror or type(error).__name__}")
         found.__cause__ = error
         return found
-    if not isinstance(error, sqlite3.Error):
+    if isinstance(error, _UNREADABLE) or _quotes_text(error):
+        return _unreadable(error, path)
+    if not isinstance(error, sqlite3.Error) or not hasattr(error, "sqlite_errorcode"):
         return None
-    if not hasattr(error, "sqlite_errorcode"):
-        return _undecoded(error, path)
     found = _busy(path) if is_busy(error) else Unavailable(f"{path}: {_text(error)}")
     found.__cause__ = error
     return found
@@ -50,7 +52,9 @@ def _primary(error: BaseException) -> int:
 
 
 def _text(error: sqlite3.Error) -> str:
-    return f"{_TEXTS.get(_primary(error), f'SQLite failed: {error}')} ({error.sqlite_errorname})"
+    known = _TEXTS.get(_primary(error))
+    text = known or f"SQLite failed: {error}; run `memhub check --deep` to see whether the file is damaged"
+    return f"{text} ({error.sqlite_errorname})"
 
 
 def _busy(path: Path) -> Unavailable:
@@ -61,10 +65,13 @@ def _busy(path: Path) -> Unavailable:
     )
 
 
-def _undecoded(error: sqlite3.Error, path: Path) -> HubError | None:
-    """Text that is not UTF-8 any more; that error quotes it, so it goes no further."""
-    if not isinstance(error, sqlite3.OperationalError):
-        return None
+def _quotes_text(error: Exception) -> bool:
+    """Whether sqlite3 met text that is no UTF-8 any more, which its error then holds."""
+    return isinstance(error, sqlite3.OperationalError) and not hasattr(error, "sqlite_errorcode")
+
+
+def _unreadable(error: Exception, path: Path) -> Unavailable:
+    """What is stored cannot be read. Such errors hold a piece of it, so they go no further."""
     found = Unavailable(f"{path}: {_DAMAGED}")
-    found.__cause__ = NativeError("OperationalError").with_traceback(error.__traceback__)
+    found.__cause__ = NativeError(type(error).__name__).with_traceback(error.__traceback__)
     return found
