@@ -1,30 +1,18 @@
 """Several processes on one file: nothing lost, no error shown, and none of them waits to read."""
 
 import asyncio
-import sqlite3
 from contextlib import ExitStack
 
 import pytest
 
 from children import Child, start_together
-from memhub import Fact, MemoryStore, Observation, Query, Unavailable
+from memhub import MemoryStore, Query, Unavailable
 from memhub_adapters.sqlite import SqliteAdapter
-from memhub_adapters.sqlite.indexcheck import index_faults
 from sqlite_child import SCOPE
+from sqlite_files import assert_sound, fact, stored
 
 PROCESSES = 8
 WRITES = 200
-
-
-def facts_of(path) -> list[str]:
-    """What the file holds, by its own checks sound."""
-    db = sqlite3.connect(path)
-    try:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert index_faults(db) == []
-        return [content for (content,) in db.execute("SELECT content FROM record")]
-    finally:
-        db.close()
 
 
 def test_eight_processes_write_and_recall_in_one_file_and_all_is_there(tmp_path):
@@ -37,8 +25,9 @@ def test_eight_processes_write_and_recall_in_one_file_and_all_is_there(tmp_path)
         assert [child.hear() for child in children] == [{"done": f"process{n}"} for n in range(PROCESSES)]
         for child in children:
             child.end()
+    assert_sound(path)
     expected = [f"process{n} wrote number {m}" for n in range(PROCESSES) for m in range(WRITES)]
-    assert sorted(facts_of(path)) == sorted(expected)
+    assert sorted(stored(path)) == sorted(expected)
 
 
 def test_an_idempotency_key_used_by_several_processes_at_once_gives_one_record(tmp_path):
@@ -50,7 +39,7 @@ def test_an_idempotency_key_used_by_several_processes_at_once_gives_one_record(t
             said = [child.hear() for child in children]
         assert len({one["id"] for one in said}) == 1
         assert sorted(one["replayed"] for one in said) == [False, True, True]
-    assert facts_of(path) == ["said once"] * 5
+    assert stored(path) == ["said once"] * 5
 
 
 def test_several_processes_may_make_a_new_file_at_the_same_moment(tmp_path):
@@ -62,11 +51,7 @@ def test_several_processes_may_make_a_new_file_at_the_same_moment(tmp_path):
             for child in children:
                 assert child.hear() == {"recall": ["ok", ""], "observe": ["ok", ""]}
                 child.end()
-        assert facts_of(path) == ["one more"] * 4
-
-
-def fact(content: str) -> Observation:
-    return Observation(SCOPE, facts=[Fact(content)])
+        assert stored(path) == ["one more"] * 4
 
 
 def test_a_write_waits_for_the_lock_of_another_process_and_recall_does_not(tmp_path):
@@ -113,4 +98,4 @@ def test_a_write_that_may_not_wait_fails_retryable_and_writes_nothing(tmp_path):
             await store.observe(fact("white tea"))
 
     asyncio.run(use())
-    assert facts_of(path) == ["green tea", "white tea"]
+    assert stored(path) == ["green tea", "white tea"]

@@ -1,0 +1,148 @@
+"""A file that goes away under a running store: missed at once, never replaced by an empty one."""
+
+import asyncio
+import os
+import shutil
+
+import pytest
+
+from children import Child
+from memhub import MemoryStore, Unavailable
+from memhub_adapters.sqlite import SqliteAdapter
+from sqlite_files import assert_sound, contents, digest, fact, fill, stored
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "m.db"
+
+
+def test_a_file_taken_away_is_missed_at_once_and_works_again_when_put_back(path, tmp_path):
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            assert await contents(store) == ["green tea"]
+            path.rename(tmp_path / "away.db")
+            for _ in range(3):
+                for call in (lambda: store.observe(fact("black tea")), lambda: contents(store), store.stats):
+                    with pytest.raises(
+                        Unavailable, match=r"m\.db was removed, emptied or replaced while in use"
+                    ):
+                        await call()
+            assert not path.exists()
+            (tmp_path / "away.db").rename(path)
+            assert await contents(store) == ["green tea"]
+            await store.observe(fact("white tea"))
+
+    asyncio.run(use())
+    assert_sound(path)
+    assert stored(path) == ["green tea", "white tea"]
+
+
+def test_a_store_that_was_deleted_is_never_replaced_by_an_empty_one(path, tmp_path):
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            for file in tmp_path.iterdir():
+                file.unlink()
+            for call in (lambda: store.observe(fact("black tea")), lambda: contents(store), store.ping):
+                with pytest.raises(Unavailable, match="was removed"):
+                    await call()
+        assert list(tmp_path.iterdir()) == []
+
+    asyncio.run(use())
+
+
+def test_a_removed_folder_is_not_made_again_under_a_running_store(tmp_path):
+    path = tmp_path / "data" / "m.db"
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            shutil.rmtree(path.parent)
+            with pytest.raises(Unavailable, match="was removed"):
+                await store.observe(fact("black tea"))
+
+    asyncio.run(use())
+    assert not path.parent.exists()
+
+
+def test_a_backup_put_in_its_place_is_used_by_every_connection(path, tmp_path):
+    fill(tmp_path / "backup.db", "old tea")
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            assert await contents(store) == ["green tea"]
+            for file in (path, tmp_path / "m.db-wal", tmp_path / "m.db-shm"):
+                file.rename(tmp_path / f"away-{file.name}")
+            (tmp_path / "backup.db").rename(path)
+            # The reader meets the new file first; the writer must not go on with the old one.
+            with pytest.raises(Unavailable, match="replaced"):
+                await contents(store)
+            assert await contents(store) == ["old tea"]
+            with pytest.raises(Unavailable, match="replaced"):
+                await store.observe(fact("lost tea"))
+            await store.observe(fact("new tea"))
+            assert await contents(store) == ["new tea", "old tea"]
+
+    asyncio.run(use())
+    assert_sound(path)
+    assert stored(path) == ["old tea", "new tea"]
+    (tmp_path / "away-m.db").rename(tmp_path / "first.db")
+    (tmp_path / "away-m.db-wal").rename(tmp_path / "first.db-wal")
+    assert stored(tmp_path / "first.db") == ["green tea"]
+
+
+def test_a_backup_is_not_mixed_with_the_log_of_the_file_that_it_replaces(path, tmp_path):
+    fill(tmp_path / "backup.db", "old tea")
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            path.rename(tmp_path / "away.db")
+            (tmp_path / "backup.db").rename(path)
+            for _ in range(2):
+                with pytest.raises(Unavailable, match="replaced"):
+                    await store.observe(fact("lost tea"))
+            with pytest.raises(Unavailable, match=r"m\.db-wal.* still lie beside it; move them away"):
+                await contents(store)
+            for name in ("m.db-wal", "m.db-shm"):
+                (tmp_path / name).unlink()
+            assert await contents(store) == ["old tea"]
+
+    asyncio.run(use())
+    assert_sound(path)
+
+
+def test_a_file_emptied_under_us_is_missed(path):
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            os.truncate(path, 0)
+            for call in (lambda: store.observe(fact("black tea")), lambda: contents(store)):
+                with pytest.raises(Unavailable, match="emptied"):
+                    await call()
+
+    asyncio.run(use())
+
+
+def test_a_log_without_its_file_is_not_thrown_away(path, tmp_path):
+    fill(path, "green tea")
+    with Child("read", path) as reader:
+        reader.hear()
+        fill(path, "black tea")
+        reader.process.kill()
+    log = digest(tmp_path / "m.db-wal")
+    path.rename(tmp_path / "away.db")
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            with pytest.raises(Unavailable, match=r"m\.db is missing, yet its log .*m\.db-wal is there"):
+                await contents(store)
+            assert digest(tmp_path / "m.db-wal") == log
+            (tmp_path / "away.db").rename(path)
+            assert await contents(store) == ["black tea", "green tea"]
+
+    asyncio.run(use())
+    assert_sound(path)
