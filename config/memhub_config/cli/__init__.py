@@ -1,0 +1,15 @@
+"""The `memhub` command: thin over the same calls that a product makes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; its exit code: 0 done, 1 an error of ours, 2 a usage error, 130 interrupted."""
+    from memhub_config.cli.app import run
+
+    return run(list(sys.argv[1:] if arguments is None else arguments))

@@ -1,0 +1,96 @@
+"""What the command prints: data on stdout, everything else on stderr, and nothing that can fail halfway."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Final, TextIO
+
+from memhub.records import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["GonePipe", "console", "fancy", "note", "note_json", "print_json", "show", "visible"]
+
+WIDEST: Final = 100
+"""Lines longer than this many columns are hard to read, however wide the terminal is."""
+
+_UNSAFE: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+class GonePipe(Exception):
+    """Whoever read stdout or stderr has gone: there is nobody left to tell."""
+
+
+def print_json(value: Json) -> None:
+    """Data for machines, on stdout."""
+    plain = not _unicode(sys.stdout)
+    _write(sys.stdout, json.dumps(value, ensure_ascii=plain, indent=2, allow_nan=False) + "\n")
+
+
+def show(*parts: RenderableType) -> None:
+    """Data for people, on stdout."""
+    _render(sys.stdout, *parts)
+
+
+def note(*parts: RenderableType) -> None:
+    """A message beside the data, on stderr."""
+    _render(sys.stderr, *parts)
+
+
+def note_json(value: Json) -> None:
+    """A message for machines, on stderr, in one line."""
+    _write(sys.stderr, json.dumps(value) + "\n")
+
+
+def visible(text: str) -> str:
+    """Text that cannot steer a terminal: control and direction characters are spelled out."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+
+
+def fancy() -> bool:
+    """Whether stdout takes more than ASCII."""
+    return _unicode(sys.stdout)
+
+
+def console(stream: TextIO) -> Console:
+    """A console that adds nothing to the texts it is given, for this stream's width and colours."""
+    from rich.console import Console
+
+    found = Console(file=stream, markup=False, emoji=False, highlight=False)
+    found.width = min(found.width, WIDEST)
+    return found
+
+
+def _render(stream: TextIO, *parts: RenderableType) -> None:
+    screen = console(stream)
+    with screen.capture() as captured:
+        for part in parts:
+            screen.print(part)
+    _write(stream, "\n".join(line.rstrip() for line in captured.get().split("\n")))
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    try:
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream)
+        raise GonePipe from None
+
+
+def _silence(stream: TextIO) -> None:
+    """Keep the interpreter from trying again, and complaining, when it exits."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except (OSError, io.UnsupportedOperation):
+        return
+
+
+def _unicode(stream: TextIO) -> bool:
+    return (stream.encoding or "utf-8").lower().replace("-", "") == "utf8"

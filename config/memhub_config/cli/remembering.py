@@ -1,0 +1,218 @@
+"""`observe`, `import`: remembering."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memhub import Fact, InvalidInput, Observation, Observed, Provenance, Turn
+from memhub.limits import ITEMS
+from memhub.records import ROLES, Role
+from memhub_config.cli import shapes
+from memhub_config.cli.conversation import Line, conversations, read_lines
+from memhub_config.cli.importing import BATCH, import_turns, told
+from memhub_config.cli.options import (
+    AsJson,
+    Attribute,
+    Chosen,
+    ConfigPath,
+    KindName,
+    Labels,
+    ScopeName,
+    Tags,
+    attributes,
+    kind_of,
+    scope_of,
+    time_of,
+    usage,
+)
+from memhub_config.cli.output import console, note, print_json, show
+from memhub_config.cli.running import on_store
+
+__all__ = ["add_to"]
+
+PANEL = "Remember"
+
+
+Content = Annotated[str, typer.Argument(metavar="TEXT", help="What to remember; - reads it from stdin.")]
+Supersedes = Annotated[
+    str | None, typer.Option("--supersedes", metavar="ID", help="The record that this one corrects.")
+]
+ExpiresAt = Annotated[
+    str | None, typer.Option("--expires-at", metavar="TIME", help="When it is to be forgotten.")
+]
+RoleName = Annotated[
+    str | None,
+    typer.Option("--role", metavar="ROLE", help=f"Remember a turn, not a fact: {', '.join(ROLES)}."),
+]
+Author = Annotated[
+    str | None, typer.Option("--author", metavar="NAME", help="Who says it: the speaker of a turn.")
+]
+Conversation = Annotated[
+    str | None, typer.Option("--conversation", metavar="ID", help="The conversation it belongs to.")
+]
+Run = Annotated[str | None, typer.Option("--run", metavar="ID", help="The run it belongs to.")]
+ObservedAt = Annotated[
+    str | None, typer.Option("--observed-at", metavar="TIME", help="When it was said; now by default.")
+]
+Key = Annotated[
+    str | None,
+    typer.Option("--idempotency-key", metavar="KEY", help="A repeat with this key writes nothing."),
+]
+File = Annotated[str, typer.Argument(metavar="FILE", help="JSON Lines; - is stdin.")]
+ImportConversation = Annotated[
+    str | None,
+    typer.Option("--conversation", metavar="ID", help="For lines that name no conversation_id."),
+]
+Batch = Annotated[int, typer.Option("--batch", metavar="N", help=f"Turns written at once; 1 to {ITEMS}.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Register the commands."""
+    app.command(rich_help_panel=PANEL)(observe)
+    app.command("import", rich_help_panel=PANEL)(import_file)
+
+
+def observe(
+    text: Content,
+    *,
+    scope: ScopeName = None,
+    label: Labels = None,
+    kind: KindName = None,
+    tag: Tags = None,
+    attribute: Attribute = None,
+    supersedes: Supersedes = None,
+    expires_at: ExpiresAt = None,
+    role: RoleName = None,
+    author: Author = None,
+    conversation: Conversation = None,
+    run: Run = None,
+    observed_at: ObservedAt = None,
+    idempotency_key: Key = None,
+    store: Chosen = None,
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remember one fact, exactly as given, or one turn of a conversation with --role."""
+    whose, at = scope_of(scope, label), time_of("--observed-at", observed_at)
+    if role is not None and (kind or supersedes or expires_at):
+        usage("--kind, --supersedes and --expires-at are for facts; leave out --role")
+    fact = Fact(
+        _read_text(text),
+        kind=kind_of("--kind", kind or "fact"),
+        tags=tag or (),
+        attributes=attributes("--attribute", attribute),
+        supersedes=supersedes,
+        expires_at=time_of("--expires-at", expires_at),
+    )
+    given = Observation(whose, observed_at=at, provenance=Provenance(conversation, run, author))
+    said = replace(given, facts=[fact]) if role is None else replace(given, turns=[_turn(role, fact)])
+    keyed = replace(said, idempotency_key=idempotency_key)
+    _print(on_store(config, store, lambda memory: memory.observe(keyed)), as_json=as_json)
+
+
+def import_file(
+    file: File = "-",
+    *,
+    scope: ScopeName = None,
+    label: Labels = None,
+    conversation: ImportConversation = None,
+    batch: Batch = BATCH,
+    store: Chosen = None,
+    config: ConfigPath = None,
+    as_json: AsJson = False,
+) -> None:
+    """Import a conversation from JSON Lines; a repeat writes only what is new.
+
+    Each line is an object with role and content, and where known speaker, at, conversation_id,
+    tags and attributes. All lines are checked before any is written.
+    """
+    whose = scope_of(scope, label)
+    if not 1 <= batch <= ITEMS:
+        usage(f"--batch: must be 1 to {ITEMS}")
+    if file == "-" and sys.stdin.isatty():
+        usage("no file; name one, or send the lines to stdin")
+    grouped = _read_lines(file, conversation)
+    with _progress(sum(map(len, grouped.values()))) as advance:
+        tally = on_store(
+            config,
+            store,
+            lambda memory: import_turns(memory, whose, grouped, batch=batch, advance=advance),
+        )
+    if as_json:
+        print_json(shapes.tally(tally))
+    else:
+        show(told(tally))
+
+
+def _read_lines(file: str, conversation: str | None) -> dict[str, list[Line]]:
+    source = "stdin" if file == "-" else file
+    lines = read_lines(_read(file), source)
+    if not lines:
+        raise InvalidInput(f"{source}: holds no turns")
+    return conversations(lines, conversation)
+
+
+def _turn(role: str, said: Fact) -> Turn:
+    return Turn(_role(role), said.content, tags=said.tags, attributes=said.attributes)
+
+
+def _print(done: Observed, *, as_json: bool) -> None:
+    if as_json:
+        print_json(shapes.observed(done))
+        return
+    from memhub_config.cli.render import card
+
+    for record in done.records:
+        show(card(record))
+    if done.operation is not None and done.operation.status == "pending":
+        show(f"Accepted as operation {done.operation.id}; not finished yet.")
+    elif done.replayed:
+        note("This key had been seen: nothing was written.")
+    elif not done.persisted:
+        note("This store keeps nothing.")
+
+
+def _role(text: str) -> Role:
+    for role in ROLES:
+        if role == text:
+            return role
+    return usage(f"--role: must be one of {', '.join(ROLES)}")
+
+
+def _read_text(text: str) -> str:
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode().removesuffix("\n")
+    except UnicodeDecodeError as found:
+        problem = f"stdin: is not UTF-8 (byte {found.start + 1})"
+    raise InvalidInput(problem)
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except (OSError, ValueError) as found:
+        why = found.strerror if isinstance(found, OSError) else "it is no file name"
+    raise InvalidInput(f"{file}: cannot be read: {why}")
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, for a person who waits; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("Importing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda count: bar.advance(task, count)
