@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memhub import InvalidConfig
-from memhub_config import load_config
+from memhub_config import load_config, providers
 from memhub_config.models import seconds
 
 SECRET = "sk-Sup3r-S3cret-Value"
+KNOWN = ", ".join(providers.BUILT_IN)
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_anchors_and_merges_are_yaml_too(load):
             "line 2: stores.a: names 2 providers, in_memory and sqlite; keep one",
         ),
         ("stores:\n  a:\n    sqllite: {path: x}\n", "line 3: stores.a.sqllite: no such provider or field; did you mean 'sqlite'?"),
-        ("stores: {a: {mongo: {}}}\n", "the providers are in_memory, sqlite, and the fields kind, timeout, retry, requires"),
+        ("stores: {a: {mongo: {}}}\n", f"the providers are {KNOWN}, and the fields kind, timeout, retry, requires"),
         ("stores: {a: {in_memory: , tiemout: 3}}\n", "stores.a.tiemout: no such provider or field; did you mean 'timeout'?"),
         ("stores: {a: {in_memory: {size: 3}}}\n", "stores.a.in_memory.size: no such field"),
         ("stores:\n  a:\n    sqlite:\n      pth: x\n      path: y\n", "memhub.yaml, line 4: stores.a.sqlite.pth: no such field; did you mean 'path'?"),
@@ -156,7 +157,7 @@ def test_every_problem_is_told_at_once_in_the_order_of_the_file(refused):
         "  line 5: stores.a.sqlite.busy_timeout: the variable MISSING is not set; "
         "set it, or give ${MISSING:-default}\n"
         "  line 7: stores.b.nowhere: no such provider or field; "
-        "the providers are in_memory, sqlite, and the fields kind, timeout, retry, requires\n"
+        f"the providers are {KNOWN}, and the fields kind, timeout, retry, requires\n"
         "  line 8: stroes: no such section; did you mean 'stores'?"
     )
 
