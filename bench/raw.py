@@ -59,7 +59,9 @@ class Raw:
         return [self._record(row) for row in rows]
 
     def list(self, scope: str, limit: int = 10) -> list[dict]:
-        sql = f"SELECT {FIELDS} FROM m WHERE scope = ? AND invalid_at IS NULL ORDER BY observed_at DESC LIMIT ?"
+        sql = (
+            f"SELECT {FIELDS} FROM m WHERE scope = ? AND invalid_at IS NULL ORDER BY observed_at DESC LIMIT ?"
+        )
         return [self._record(row) for row in self.db.execute(sql, (scope, limit))]
 
     def get(self, id: str) -> dict:

@@ -14,7 +14,28 @@ from itertools import accumulate
 from memhub.search.analyzer import STOP_WORDS
 
 VOCABULARY = 20_000
-_ONSETS = ("b", "br", "c", "cl", "d", "f", "g", "gr", "h", "l", "m", "n", "p", "pl", "r", "s", "st", "t", "tr", "w")
+_ONSETS = (
+    "b",
+    "br",
+    "c",
+    "cl",
+    "d",
+    "f",
+    "g",
+    "gr",
+    "h",
+    "l",
+    "m",
+    "n",
+    "p",
+    "pl",
+    "r",
+    "s",
+    "st",
+    "t",
+    "tr",
+    "w",
+)
 _VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "oo")
 
 
@@ -47,6 +68,9 @@ class Texts:
     def _vocabulary(self) -> list[str]:
         found: dict[str, None] = {}
         while len(found) < VOCABULARY:
-            parts = [self._random.choice(_ONSETS) + self._random.choice(_VOWELS) for _ in range(self._random.randint(1, 4))]
+            parts = [
+                self._random.choice(_ONSETS) + self._random.choice(_VOWELS)
+                for _ in range(self._random.randint(1, 4))
+            ]
             found["".join(parts) + self._random.choice(("", "n", "r", "s", "ng"))] = None
         return list(found)

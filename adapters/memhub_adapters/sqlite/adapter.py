@@ -88,6 +88,11 @@ class SqliteAdapter(Adapter):
             failed = error
         raise self.translate(failed) or failed
 
+    @property
+    def commits(self) -> int:
+        """How many transactions this adapter has committed; with "full", each is one sync."""
+        return self._writer.commits
+
     async def observe(self, write: Write) -> Observed:
         return await self._writer.run(lambda book: writes.observe(book, write))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from memhub import filters
@@ -43,15 +45,12 @@ def listing(db: sqlite3.Connection, read: Read) -> Recalled:
     newest = (
         place.newest if place else db.execute("SELECT value FROM meta WHERE name = 'newest'").fetchone()[0]
     )
-    found: list[Record] = []
-    for record in _newest_first(db, read, reached, newest, place):
-        if not (read.tags or read.where) or filters.admits(record, read):
-            found.append(record)
-        if len(found) > read.limit:
-            break
-    page = found[: read.limit]
-    more = Place(newest, listing_key(page[-1])).text() if len(found) > len(page) else None
-    return Recalled(tuple(map(Hit, page)), more)
+    keys = list(islice(_newest_first(db, read, reached, newest, place), read.limit + 1))
+    page = keys[: read.limit]
+    held = _records(db, page, {room.number: room.scope for room in reached})
+    records = [held[key] for key in page]
+    more = Place(newest, listing_key(records[-1])).text() if len(keys) > len(page) else None
+    return Recalled(tuple(map(Hit, records)), more)
 
 
 def search(db: sqlite3.Connection, read: Read, text: str) -> Recalled:
@@ -107,6 +106,27 @@ def stats(db: sqlite3.Connection, scope: Scope | None, *, by_scope: bool, now: d
 
 
 @dataclass(slots=True)
+class _Filter:
+    """What SQL leaves to Python of a query's filters: tags and attributes."""
+
+    read: Read
+
+    @property
+    def columns(self) -> str:
+        """The columns to select for it, last in the row."""
+        return ", tags, attributes" if self.read.tags or self.read.where else ""
+
+    def admits(self, row: tuple[Any, ...]) -> bool:
+        """Whether the query may return the row that ends with these columns."""
+        if not self.columns:
+            return True
+        tags, attributes = row[-2:]
+        if not set(self.read.tags) <= set(json.loads(tags or "[]")):
+            return False
+        return filters.matches(json.loads(attributes or "{}"), self.read.where)
+
+
+@dataclass(slots=True)
 class _Candidates:
     """Fetches what ranking must know, filtered by the query."""
 
@@ -114,24 +134,18 @@ class _Candidates:
     read: Read
 
     def fetch(self, keys: Sequence[int]) -> dict[int, Candidate]:
-        extra = ", tags, attributes" if self.read.tags or self.read.where else ""
+        rest = _Filter(self.read)
         where, values = conditions(self.read)
         found: dict[int, Candidate] = {}
         for part in chunks(keys):
             sql = (
                 "SELECT key, observed_at, created_at, position, id, session, previous, "
-                f"role IS NOT NULL AND invalid_at IS NULL AND expires_at IS NULL{extra} "
+                f"role IS NOT NULL AND invalid_at IS NULL AND expires_at IS NULL{rest.columns} "
                 f"FROM record WHERE key IN ({marks(part)}) AND {where}"
             )
-            for row in self.db.execute(sql, (*part, *values)):
-                if not extra or self._admits(row[8], row[9]):
-                    found[row[0]] = _candidate(row)
+            rows = self.db.execute(sql, (*part, *values))
+            found |= {row[0]: _candidate(row) for row in rows if rest.admits(row)}
         return found
-
-    def _admits(self, tags: str | None, attributes: str | None) -> bool:
-        if self.read.tags and not set(self.read.tags) <= set(json.loads(tags or "[]")):
-            return False
-        return filters.matches(json.loads(attributes or "{}"), self.read.where)
 
 
 def _candidate(row: tuple[Any, ...]) -> Candidate:
@@ -152,21 +166,19 @@ def _records(db: sqlite3.Connection, keys: Sequence[int], scopes: dict[int, Scop
 
 def _newest_first(
     db: sqlite3.Connection, read: Read, reached: Sequence[Room], newest: int, place: Place | None
-) -> Iterator[Record]:
+) -> Iterator[int]:
+    """The keys of what the query admits, in the order of a listing, after a place."""
     where, values = conditions(read)
-    scopes = {room.number: room.scope for room in reached}
-    sql = f"SELECT {COLUMNS} FROM record WHERE scope IN ({integers(scopes)}) AND seq <= ? AND {where}"
+    rest = _Filter(read)
+    numbers = integers(room.number for room in reached)
+    sql = f"SELECT key{rest.columns} FROM record WHERE scope IN ({numbers}) AND seq <= ? AND {where}"
     bound: list[object] = [newest, *values]
     if place is not None:
         observed, created, position, id = place.last
         sql += " AND (observed_at, created_at, position, id) < (?, ?, ?, ?)"
         bound += [micros(observed), micros(created), position, id_of(id)]
-    rows = db.execute(f"{sql} ORDER BY {_ORDER}", bound)
-    try:
-        for row in rows:
-            yield slot_of(row, scopes).record
-    finally:
-        rows.close()
+    with closing(db.execute(f"{sql} ORDER BY {_ORDER}", bound)) as rows:
+        yield from (row[0] for row in rows if rest.admits(row))
 
 
 class _Scopes(dict[int, Scope]):

@@ -39,7 +39,7 @@ CREATE TABLE record(
     scope INTEGER GENERATED ALWAYS AS (key >> 32) VIRTUAL
 );
 CREATE UNIQUE INDEX record_id ON record(id);
-CREATE INDEX record_listing ON record(scope, observed_at);
+CREATE INDEX record_listing ON record(scope, observed_at, created_at, position, id);
 CREATE INDEX record_conversation ON record(scope, conversation)
     WHERE conversation IS NOT NULL AND role IS NOT NULL;
 CREATE TABLE posting(

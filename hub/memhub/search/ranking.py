@@ -12,7 +12,7 @@ from memhub.records import Record, Why
 from memhub.search.analyzer import Question
 from memhub.search.documents import document
 from memhub.search.parameters import FOLLOWING, POOL, SESSION, SESSION_BEST, SPEAKER
-from memhub.search.scoring import Scores
+from memhub.search.scores import Scores, raised
 
 __all__ = ["Candidate", "Ranked", "listing_key", "rank", "why"]
 
@@ -59,7 +59,7 @@ def rank(scores: Scores, limit: int, fetch: Fetch, *, turns: bool) -> list[Ranke
     """
     pool = _pool(scores, max(POOL, limit) if turns else limit, fetch)
     following = _following(pool, scores) if turns else {}
-    values = {key: scores.raised(key, following.get(key, 0.0)) for key in pool}
+    values = {key: raised(scores, key, following.get(key, 0.0)) for key in pool}
     session = _session_gains(pool, values) if turns else {}
     if session:
         values = {key: value + session[key] for key, value in values.items()}
@@ -68,7 +68,7 @@ def rank(scores: Scores, limit: int, fetch: Fetch, *, turns: bool) -> list[Ranke
             key,
             values[key],
             following=following.get(key, 0.0),
-            speaker=(scores.base[key] + following.get(key, 0.0)) * SPEAKER if key in scores.named else 0.0,
+            speaker=(scores.base(key) + following.get(key, 0.0)) * SPEAKER if key in scores.named else 0.0,
             session=session.get(key, 0.0),
         )
         for key in _best(pool, values, limit)
@@ -104,12 +104,12 @@ def _pool(scores: Scores, size: int, fetch: Fetch) -> Mapping[int, Candidate]:
         seen.update(fresh)
         if fresh:
             admitted.update(fetch(fresh))
-        if len(admitted) >= size or len(head) == len(scores.base):
+        if len(admitted) >= size or len(head) == len(scores):
             break
         count *= 4
     if len(admitted) <= size:
         return admitted
-    values = {key: scores.raised(key) for key in admitted}
+    values = {key: raised(scores, key) for key in admitted}
     return {key: admitted[key] for key in _best(admitted, values, size)}
 
 
@@ -121,7 +121,7 @@ def _best(pool: Mapping[int, Candidate], values: Mapping[int, float], count: int
 def _following(pool: Mapping[int, Candidate], scores: Scores) -> dict[int, float]:
     """What each turn gains from the turn after it."""
     return {
-        candidate.previous: FOLLOWING * scores.base[key]
+        candidate.previous: FOLLOWING * scores.base(key)
         for key, candidate in pool.items()
         if candidate.previous is not None and candidate.lends and candidate.previous in pool
     }
