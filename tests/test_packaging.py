@@ -74,9 +74,10 @@ def test_every_source_file_is_shipped(wheel: Path) -> None:
     sources = {
         path.relative_to(root).as_posix()
         for root in (ROOT / "hub", ROOT / "adapters", ROOT / "config")
-        for path in root.rglob("*.py")
+        for path in root.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {name for name in files(wheel) if name.endswith(".py")} == sources
+    assert {name for name in files(wheel) if name.split("/")[0] in PACKAGES} == sources
 
 
 def test_a_consumer_of_the_installed_wheel_is_type_checked(wheel: Path, tmp_path: Path) -> None:

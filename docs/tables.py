@@ -1,0 +1,86 @@
+"""Writes what documents take from the code: `python docs/tables.py`. The suite fails where one is stale."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from pathlib import Path
+
+import memhub_adapters
+from memhub import FILTERS_ALL, Capabilities, errors
+from memhub.capabilities import FACT_FIELDS, PATCH_FIELDS, TURN_FIELDS
+
+README = Path(__file__).parent.parent / "README.md"
+
+ROWS: dict[str, Callable[[Capabilities], object]] = {
+    "keeps what it is given": lambda caps: caps.persistent,
+    "search by text": lambda caps: ", ".join(caps.modes),
+    "neighbouring turns answer too": lambda caps: caps.neighbours,
+    "scopes of pairs match by subset": lambda caps: caps.scopes == "subset",
+    "several scopes in one query": lambda caps: caps.union,
+    "facts": lambda caps: _kept(caps.facts, caps.fact_fields, FACT_FIELDS),
+    "turns": lambda caps: _kept(caps.turns, caps.turn_fields, TURN_FIELDS),
+    "most in one observation, all or nothing": lambda caps: f"{caps.atomic_facts:,}",
+    "filters": lambda caps: "all" if caps.filters == FILTERS_ALL else "some",
+    "update": lambda caps: _some(caps.patch, PATCH_FIELDS),
+    "conditional writes (`revision`)": lambda caps: caps.revisions,
+    "delete": lambda caps: f"yes, {caps.erasure} erasure" if caps.delete else False,
+    "invalidate": lambda caps: caps.invalidation,
+    "supersede": lambda caps: caps.supersede,
+    "the past (`as_of`)": lambda caps: caps.as_of,
+    "expiry": lambda caps: caps.expiry,
+    "idempotency keys": lambda caps: caps.idempotency,
+    "pending operations (`wait`)": lambda caps: caps.operations,
+    "listing, most a page": lambda caps: f"{caps.listing:,}" if caps.listing else False,
+    "scan, restore": lambda caps: caps.scan and caps.restore,
+    "stats, purge": lambda caps: caps.stats and caps.purge,
+    "reads see earlier writes": lambda caps: "at once" if caps.consistency == "immediate" else "soon",
+}
+
+
+def adapters() -> str:
+    """A column for every adapter that ships, a row for what it can do."""
+    found = [
+        importlib.import_module(f"memhub_adapters.{module.name}.adapter").CAPABILITIES
+        for module in pkgutil.iter_modules(memhub_adapters.__path__)
+        if module.ispkg
+    ]
+    lines = [["", *(f"`{caps.provider}`" for caps in found)], ["---"] * (len(found) + 1)]
+    lines += [[name, *(_cell(value(caps)) for caps in found)] for name, value in ROWS.items()]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def tree() -> str:
+    """The errors, as their own file draws them."""
+    _, _, drawn = (errors.__doc__ or "").partition("\n\n")
+    return f"```text\n{drawn.strip()}\n```"
+
+
+def filled(text: str) -> str:
+    """The text with every generated part made anew."""
+    for name, make in {"adapters": adapters, "errors": tree}.items():
+        before, opening, rest = text.partition(f"<!-- {name}: made by docs/tables.py -->\n")
+        _, closing, after = rest.partition(f"\n<!-- /{name} -->")
+        if not (opening and closing):
+            raise SystemExit(f"README.md: has no place for {name}")
+        text = before + opening + make() + closing + after
+    return text
+
+
+def _kept(how: str, fields: frozenset[str], every: frozenset[str]) -> str:
+    return how if fields == every or how == "no" else f"{how}, some fields"
+
+
+def _some(fields: frozenset[str], every: frozenset[str]) -> object:
+    return "every field" if fields == every else ", ".join(sorted(fields))
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value) or "no"
+
+
+if __name__ == "__main__":
+    README.write_text(filled(README.read_text("utf-8")), "utf-8")
