@@ -21,7 +21,7 @@ from memhub_config.cli import (
     shapes,
 )
 from memhub_config.cli.options import USAGE_ERROR
-from memhub_config.cli.output import GonePipe, note, note_json, show, visible
+from memhub_config.cli.output import GonePipe, note, note_json, show
 from memhub_config.settings import process_settings
 
 __all__ = ["app", "run"]
@@ -83,9 +83,8 @@ def run(arguments: list[str]) -> int:
 
 
 def _told(error: HubError, *, as_json: bool) -> int:
-    _tell(shapes.error(error), f"error [{error.code}] {error}", as_json=as_json)
-    for remark in getattr(error, "__notes__", ()):
-        note(visible(remark))
+    text = "\n".join([f"error [{error.code}] {error}", *getattr(error, "__notes__", ())])
+    _tell(shapes.error(error), text, as_json=as_json)
     return OURS
 
 
@@ -112,4 +111,4 @@ def _tell(error: Json, text: str, *, as_json: bool) -> None:
     if as_json:
         note_json({"error": error})
     else:
-        note(visible(text))
+        note(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated
 
 import typer
@@ -25,7 +24,7 @@ from memhub_config.cli.options import (
     time_of,
     usage,
 )
-from memhub_config.cli.output import print_json, show, visible
+from memhub_config.cli.output import on_terminal, print_json, show, visible
 from memhub_config.cli.running import on_store
 
 __all__ = ["add_to"]
@@ -141,7 +140,7 @@ def purge(
     On a terminal it asks first.
     """
     whose = scope_of(scope, label)
-    if sys.stdin.isatty() and not yes and not as_json:
+    if on_terminal() and not yes and not as_json:
         typer.confirm(f"Remove everything in {visible(str(whose))}?", abort=True, err=True)
     count = on_store(config, store, lambda memory: memory.purge(whose, exact=exact))
     _print_count("purged", count, as_json=as_json)

@@ -57,7 +57,7 @@ def demo(
     if store is None:
         note("This was a temporary store, and it is gone. For one that stays: memhub init")
     else:
-        note(visible(f"It stays in {store}, scope {whose}; `memhub purge` removes it."))
+        note(f"It stays in {store}, scope {whose}; `memhub purge` removes it.")
 
 
 def _in_passing(scope: Scope) -> Told:

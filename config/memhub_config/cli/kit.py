@@ -60,4 +60,4 @@ def _show(report: Report) -> None:
     counts = [f"{len(report.having(outcome)):,} {outcome}" for outcome in ("passed", "failed", "skipped")]
     show(visible(f"{report.store} ({report.provider}): {', '.join(counts)}"))
     for left in report.left:
-        note(visible(f"Left behind: {left}"))
+        note(f"Left behind: {left}")

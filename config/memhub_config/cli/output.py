@@ -14,7 +14,17 @@ from memhub.records import Json
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-__all__ = ["GonePipe", "console", "fancy", "note", "note_json", "print_json", "show", "visible"]
+__all__ = [
+    "GonePipe",
+    "console",
+    "fancy",
+    "note",
+    "note_json",
+    "on_terminal",
+    "print_json",
+    "show",
+    "visible",
+]
 
 WIDEST: Final = 100
 """Lines longer than this many columns are hard to read, however wide the terminal is."""
@@ -34,12 +44,16 @@ def print_json(value: Json) -> None:
 
 def show(*parts: RenderableType) -> None:
     """Data for people, on stdout."""
-    _render(sys.stdout, *parts)
+    screen = console(sys.stdout)
+    with screen.capture() as captured:
+        for part in parts:
+            screen.print(part)
+    _write(sys.stdout, "\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
-def note(*parts: RenderableType) -> None:
-    """A message beside the data, on stderr."""
-    _render(sys.stderr, *parts)
+def note(text: str) -> None:
+    """A message beside the data, on stderr. Its lines stay whole, so that a token can be copied."""
+    _write(sys.stderr, f"{visible(text)}\n")
 
 
 def note_json(value: Json) -> None:
@@ -50,6 +64,11 @@ def note_json(value: Json) -> None:
 def visible(text: str) -> str:
     """Text that cannot steer a terminal: control and direction characters are spelled out."""
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode(), text)
+
+
+def on_terminal() -> bool:
+    """Whether a person types what stdin gives."""
+    return sys.stdin.isatty()
 
 
 def fancy() -> bool:
@@ -64,14 +83,6 @@ def console(stream: TextIO) -> Console:
     found = Console(file=stream, markup=False, emoji=False, highlight=False)
     found.width = min(found.width, WIDEST)
     return found
-
-
-def _render(stream: TextIO, *parts: RenderableType) -> None:
-    screen = console(stream)
-    with screen.capture() as captured:
-        for part in parts:
-            screen.print(part)
-    _write(stream, "\n".join(line.rstrip() for line in captured.get().split("\n")))
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -128,7 +128,7 @@ def list_records(
         return
     _show(found)
     if found.cursor is not None:
-        note("There are more. For the next page, repeat the command with", f"--cursor {found.cursor}")
+        note(f"There are more. For the next page, repeat the command with\n--cursor {found.cursor}")
 
 
 def get(ids: Ids, *, store: Chosen = None, config: ConfigPath = None, as_json: AsJson = False) -> None:

@@ -32,7 +32,7 @@ from memhub_config.cli.options import (
     time_of,
     usage,
 )
-from memhub_config.cli.output import console, note, print_json, show
+from memhub_config.cli.output import console, note, on_terminal, print_json, show
 from memhub_config.cli.running import on_store
 
 __all__ = ["add_to"]
@@ -136,7 +136,7 @@ def import_file(
     whose = scope_of(scope, label)
     if not 1 <= batch <= ITEMS:
         usage(f"--batch: must be 1 to {ITEMS}")
-    if file == "-" and sys.stdin.isatty():
+    if file == "-" and on_terminal():
         usage("no file; name one, or send the lines to stdin")
     grouped = _read_lines(file, conversation)
     with _progress(sum(map(len, grouped.values()))) as advance:

@@ -110,4 +110,5 @@ def error(found: HubError) -> dict[str, Json]:
         "operation": found.operation,
         "retryable": found.retryable,
         "retry_after": found.retry_after,
+        "notes": list(getattr(found, "__notes__", ())),
     }
