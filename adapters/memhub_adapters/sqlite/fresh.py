@@ -13,7 +13,7 @@ from typing import Final
 
 from memhub.search import STOPS, Document
 
-__all__ = ["FRESH", "entry", "packed", "unpacked"]
+__all__ = ["FRESH", "entry", "mark", "packed", "unpacked"]
 
 FRESH: Final = 32
 """Most documents of one scope outside the postings: some 40 microseconds of a question's time."""
@@ -38,11 +38,14 @@ def unpacked(row: bytes) -> Document:
     return Document(terms, frozenset(row[2:head]), row[0])
 
 
-def entry(row: bytes, term: str, place: int) -> bytes:
-    """What the postings would hold of the row under a term; empty where it has none."""
-    if term == STOPS:
-        head = 2 + row[1]
-        return bytes((place, row[1])) + row[2:head] if row[1] else b""
-    mark = _BEGIN + term.encode() + _END
+def mark(term: str) -> bytes:
+    """What `entry` looks for."""
+    return b"" if term == STOPS else _BEGIN + term.encode() + _END
+
+
+def entry(row: bytes, mark: bytes, place: int) -> bytes:
+    """What the postings would hold of the row under the term of a mark; empty where it has none."""
+    if not mark:
+        return bytes((place, row[1])) + row[2 : 2 + row[1]] if row[1] else b""
     at = row.find(mark)
     return b"" if at < 0 else bytes((place, row[at + len(mark)], row[0]))

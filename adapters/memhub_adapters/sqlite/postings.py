@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from memhub.search import BLOCK, STOPS, Document, without
-from memhub_adapters.sqlite.fresh import FRESH, entry, packed, unpacked
+from memhub_adapters.sqlite.fresh import FRESH, entry, mark, packed, unpacked
 from memhub_adapters.sqlite.scopes import Room
 from memhub_adapters.sqlite.sql import integers, marks
 
@@ -60,10 +60,11 @@ def fetch(
     ):
         found.setdefault(term, []).append(((scope << 32) + (block << BLOCK), entries))
     unmerged = [room.number for room in rooms if room.fresh]
+    sought = [(term, mark(term)) for term in terms]
     for scope, number, row in _select(db, "scope, number, entries FROM fresh", unmerged):
         first, place = (scope << 32) + (number >> BLOCK << BLOCK), number & _PLACES
-        for term in terms:
-            if held := entry(row, term, place):
+        for term, at in sought:
+            if held := entry(row, at, place):
                 found.setdefault(term, []).append((first, held))
     return found
 

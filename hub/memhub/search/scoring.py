@@ -94,9 +94,11 @@ def _weight(df: int, totals: Totals) -> float:
     return (K1 + 1) * math.log(1 + (totals.count - df + 0.5) / (df + 0.5)) if df else 0.0
 
 
-def _norms(totals: Totals) -> list[float]:
+@lru_cache(64)
+def _norms(totals: Totals) -> tuple[float, ...]:
+    """What BM25 adds to a frequency in the denominator, by length code."""
     mean = totals.length / totals.count if totals.length else 1.0
-    return [OWN * K1 * (1 - B + B * length / mean) for length in LENGTHS]
+    return tuple(OWN * K1 * (1 - B + B * length / mean) for length in LENGTHS)
 
 
 @lru_cache(1)
