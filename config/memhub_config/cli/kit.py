@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memhub_config.cli.options import AsJson, ConfigPath
-from memhub_config.cli.output import note, print_json, show, visible
+from memhub_config.cli.output import note, print_json, progress, show, visible
 from memhub_config.cli.running import on_store
 
 if TYPE_CHECKING:
@@ -44,20 +44,18 @@ def conformance(
 def _report(config: Path | None, store: str) -> Report:
     from memhub.conformance import run_conformance
 
-    return on_store(config, store, run_conformance)
+    with progress("Running rules", None) as advance:
+        return on_store(config, store, lambda memory: run_conformance(memory, on_result=lambda _: advance(1)))
 
 
 def _show(report: Report) -> None:
-    from memhub_config.cli.render import table
+    from memhub_config.cli.render import block
 
-    rows = [
-        (result.rule, result.outcome, visible(result.reason or ""))
-        for outcome in ("failed", "skipped")
-        for result in report.having(outcome)
-    ]
-    if rows:
-        show(table(("RULE", "OUTCOME", "REASON"), rows), "")
-    counts = [f"{len(report.having(outcome)):,} {outcome}" for outcome in ("passed", "failed", "skipped")]
-    show(visible(f"{report.store} ({report.provider}): {', '.join(counts)}"))
+    for result in report.having("failed"):
+        show(block("failed", visible(result.rule), told=visible(result.reason or "")))
+    passed, failed, skipped = (len(report.having(outcome)) for outcome in ("passed", "failed", "skipped"))
+    show(f"{visible(report.store)} ({report.provider}): {passed} passed, {failed} failed, {skipped} skipped")
+    if skipped:
+        note("What was skipped, and why, is told with --json.")
     for left in report.left:
         note(f"Left behind: {left}")

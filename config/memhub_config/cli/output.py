@@ -7,6 +7,8 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final, TextIO
 
 from memhub.records import Json
@@ -59,6 +61,20 @@ def note(text: str) -> None:
 def note_json(value: Json) -> None:
     """A message for machines, on stderr, in one line."""
     _write(sys.stderr, json.dumps(value) + "\n")
+
+
+@contextmanager
+def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr, for a person who waits; nothing elsewhere. Yields what advances it."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
+        task = bar.add_task("", total=total)
+        yield lambda count: bar.advance(task, count)
 
 
 def visible(text: str) -> str:

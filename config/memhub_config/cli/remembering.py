@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -32,7 +30,7 @@ from memhub_config.cli.options import (
     time_of,
     usage,
 )
-from memhub_config.cli.output import console, note, on_terminal, print_json, show
+from memhub_config.cli.output import note, on_terminal, print_json, progress, show
 from memhub_config.cli.running import on_store
 
 __all__ = ["add_to"]
@@ -139,7 +137,7 @@ def import_file(
     if file == "-" and on_terminal():
         usage("no file; name one, or send the lines to stdin")
     grouped = _read_lines(file, conversation)
-    with _progress(sum(map(len, grouped.values()))) as advance:
+    with progress("Importing", sum(map(len, grouped.values()))) as advance:
         tally = on_store(
             config,
             store,
@@ -202,17 +200,3 @@ def _read(file: str) -> bytes:
     except (OSError, ValueError) as found:
         why = found.strerror if isinstance(found, OSError) else "it is no file name"
     raise InvalidInput(f"{file}: cannot be read: {why}")
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr, for a person who waits; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("Importing"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console(sys.stderr), transient=True) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda count: bar.advance(task, count)
