@@ -21,7 +21,7 @@ async def an_observation_is_all_or_nothing(ctx: Context) -> None:
         Fact("memory of milk", supersedes=ctx.unique("absent")),
     )
     await raises(NotFound, ctx.keep_all(*facts), "an observation with one unknown supersedes")
-    equal(await ctx.records(), [old], "the records afterwards")
+    equal(await ctx.seen(), ["memory of tea"], "contents afterwards")
 
 
 @rule(needs=["facts", "several", "found"])

@@ -104,9 +104,10 @@ async def an_expiry_can_be_moved_and_cleared(ctx: Context) -> None:
     """A later expiry keeps the record longer, an earlier one less; without one it lasts."""
     start = ctx.clock()
     moved: tuple[datetime | None, ...] = (start + timedelta(days=2), start + timedelta(hours=1), None)
-    records = [await _perishable(ctx, hours=24) for _ in moved]
-    for record, expires in zip(records, moved, strict=True):
-        await ctx.store.update(record.id, Patch(expires_at=expires))
+    expires = start + timedelta(days=1)
+    records = [await ctx.keep(Fact(f"until {moment}", expires_at=expires)) for moment in moved]
+    for record, moment in zip(records, moved, strict=True):
+        await ctx.store.update(record.id, Patch(expires_at=moment))
     ctx.clock.advance(hours=30)
     held = [await _held(ctx.store.get(record.id)) for record in records]
     equal(held, [True, False, True], "held after 30 hours: until day 2, until hour 1, for good")

@@ -24,12 +24,12 @@ async def a_deleted_record_is_not_found(ctx: Context) -> None:
     await raises(NotFound, ctx.store.delete(record.id), "a second delete")
 
 
-@rule(needs=["verbatim", "delete", "found"])
+@rule(needs=["verbatim", "delete", "distinct", "found"])
 async def a_deleted_record_is_not_recalled(ctx: Context) -> None:
     """Recall finds what was left, and not what was deleted; a twin with the same text stays."""
     gone, twin = await ctx.keep("memory, twice"), await ctx.keep("memory, twice")
     await ctx.store.delete(gone.id)
-    equal(await ctx.records(), [twin], "the records found")
+    equal([record.id for record in await ctx.records()], [twin.id], "ids")
 
 
 @rule(needs=["verbatim", "delete", "keyword"])
@@ -90,8 +90,8 @@ async def purge_empties_one_scope(ctx: Context) -> None:
     await ctx.keep("memory of a", scope=a)
     stays = await ctx.keep("memory of b", scope=b)
     equal(await ctx.store.purge(a), 1, "records purged")
-    equal([await ctx.records(a), await ctx.records(b)], [[], [stays]], "the records in a, and in b")
-    equal(await ctx.store.get(stays.id), stays, "the record in b")
+    equal([await ctx.seen(a), await ctx.seen(b)], [[], ["memory of b"]], "contents of a, and of b")
+    equal((await ctx.store.get(stays.id)).content, stays.content, "content of the record in b")
 
 
 @rule(needs=["verbatim", "purge", "found"])

@@ -15,8 +15,8 @@ MOST_SCANNED = 20
 @rule(needs=["verbatim", "stats"])
 async def stats_count_one_scope(ctx: Context) -> None:
     """Stats of a scope count its records, and nothing of others; an unknown one has none."""
-    for label in ("a", "a", "b"):
-        await ctx.keep("memory", scope=ctx.scope(label))
+    for n, label in enumerate("aab"):
+        await ctx.keep(f"memory {n}", scope=ctx.scope(label))
     counts = [(await ctx.store.stats(ctx.scope(label))).live for label in ("a", "b", "nobody")]
     equal(counts, [2, 1, 0], "live records in a, in b, and in an unknown scope")
 
@@ -41,8 +41,8 @@ async def stats_list_scopes(ctx: Context) -> None:
     """With `by_scope` each exact scope that is covered is listed with its counts; without, none is."""
     acme = ctx.unique("acme")
     tenant, ann = Scope(tenant=acme), Scope(tenant=acme, user="ann")
-    for scope in (tenant, ann, ann):
-        record = await ctx.keep("memory", scope=scope)
+    for n, scope in enumerate((tenant, ann, ann)):
+        record = await ctx.keep(f"memory {n}", scope=scope)
     await ctx.store.invalidate(record.id)
     found = await ctx.store.stats(tenant, by_scope=True)
     rows = {row.scope: row for row in found.scopes}
@@ -64,8 +64,8 @@ async def a_purged_scope_is_listed_no_more(ctx: Context) -> None:
 async def stats_of_everything_add_up(ctx: Context) -> None:
     """Stats without a scope count every scope, and list this run's with their counts."""
     before = await ctx.store.stats(by_scope=True)
-    for label in ("a", "b", "b"):
-        await ctx.keep("memory", scope=ctx.scope(label))
+    for n, label in enumerate("abb"):
+        await ctx.keep(f"memory {n}", scope=ctx.scope(label))
     found = await ctx.store.stats(by_scope=True)
     counts = {row.scope: row.live for row in found.scopes}
     equal((counts.get(ctx.scope("a")), counts.get(ctx.scope("b"))), (1, 2), "live records in a, and in b")

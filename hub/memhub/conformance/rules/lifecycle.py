@@ -51,7 +51,7 @@ async def a_closed_store_says_so(ctx: Context) -> None:
     equal(ctx.notes.calls, before, "calls that reached the adapter")
 
 
-@rule(needs=["verbatim", "listing"])
+@rule(needs=["verbatim", "listing"], lacks=["operations"])
 async def writes_and_reads_are_told(ctx: Context) -> None:
     """Who watches a store learns of each write and read: store, provider, how many, how long the texts."""
     told: SimpleQueue[Event] = SimpleQueue()

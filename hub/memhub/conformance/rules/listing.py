@@ -64,8 +64,9 @@ async def pages_show_everything_once(ctx: Context) -> None:
     """Pages of any size show every record once, in order; the last page has no cursor."""
     promised = [record.id for record in await _kept(ctx, 6)][::-1]
     for size in (1, 2, 4, 5, 6):
-        query = Query(ctx.scope(), limit=min(size, ctx.page))
+        query, before = Query(ctx.scope(), limit=min(size, ctx.page)), ctx.notes.calls
         equal([record.id for record in await ctx.listed(query)], promised, f"ids in pages of {query.limit}")
+        equal(ctx.notes.calls - before, -(-6 // query.limit), f"pages of {query.limit}")
 
 
 @rule(needs=["facts.observed_at", "listing"])

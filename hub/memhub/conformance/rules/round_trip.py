@@ -7,8 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 from memhub import limits
 from memhub.conformance.context import Context
 from memhub.conformance.definition import rule
-from memhub.conformance.expect import equal, true
+from memhub.conformance.expect import equal, raises, true
 from memhub.conformance.rules.texts import EXACT
+from memhub.errors import Conflict
 from memhub.records import KINDS, Attributes, Fact, Json, Provenance
 from memhub.scope import Scope
 
@@ -85,6 +86,18 @@ async def equal_texts_are_two_records(ctx: Context) -> None:
     equal([one.content for one in await ctx.store.get([first.id, second.id])], ["twice"] * 2, "both contents")
 
 
+@rule(needs=["verbatim"], lacks=["distinct"])
+async def an_equal_text_is_the_record_that_is_there(ctx: Context) -> None:
+    """A store that merges equal texts returns the live twin, replayed; a twin that differs is Conflict."""
+    first = await ctx.keep("once")
+    ctx.clock.advance(seconds=1)
+    again = await ctx.observe("once")
+    equal((again.records, again.replayed), ((first,), True), "records, replayed")
+    if "kind" in ctx.caps.fact_fields:
+        await raises(Conflict, ctx.keep(Fact("once", kind="profile")), "a twin of another kind")
+    equal(await ctx.store.get(first.id), first, "the record")
+
+
 @rule(needs=["facts.kind"])
 async def kinds_are_kept(ctx: Context) -> None:
     """Each of the four kinds is kept."""
@@ -147,7 +160,7 @@ async def provenance_is_kept(ctx: Context) -> None:
         Provenance(author="Ann Lee"),
         Provenance("c", "r", "a"),
     ):
-        record = await ctx.keep(Fact("told"), provenance=given)
+        record = await ctx.keep(Fact(f"told {given}"), provenance=given)
         equal((await ctx.store.get(record.id)).provenance, given, "provenance")
 
 
@@ -159,7 +172,7 @@ async def times_are_kept_to_the_microsecond(ctx: Context) -> None:
         datetime(1931, 7, 4, 1, 2, 3, 4, UTC),
         datetime(2199, 12, 31, tzinfo=UTC),
     ):
-        record = await ctx.keep(Fact("dated"), at=given)
+        record = await ctx.keep(Fact(f"dated {given}"), at=given)
         equal((await ctx.store.get(record.id)).observed_at, given, "observed_at")
 
 
@@ -171,7 +184,7 @@ async def times_come_back_in_utc(ctx: Context) -> None:
     equal((found, found.utcoffset()), (given, timedelta(0)), "observed_at and its offset")
 
 
-@rule(needs=["expiry"])
+@rule(needs=["facts", "expiry"])
 async def an_expiry_is_kept(ctx: Context) -> None:
     """The instant at which a fact expires comes back as given."""
     expires = ctx.clock() + timedelta(days=1, microseconds=1)

@@ -89,7 +89,7 @@ async def rarer_words_rank_higher(ctx: Context) -> None:
     equal((found[0], len(found)), ("saffron five", 6), "first hit, and how many")
 
 
-@rule(needs=["verbatim", "keyword"])
+@rule(needs=["verbatim", "distinct", "keyword"])
 async def equal_scores_go_by_newest_first(ctx: Context) -> None:
     """Texts that match alike come in the order of a listing."""
     records = []

@@ -46,7 +46,7 @@ async def an_update_of_anything_keeps_the_text(ctx: Context) -> None:
         (Patch(expires_at=None), {"expires_at": None}),
     )
     for patch, promised in changes:
-        record = await ctx.keep(_full(ctx))
+        record = await ctx.keep(replace(_full(ctx), content=f"before {patch}"))
         await ctx.store.update(record.id, patch)
         await _is(ctx, record, **promised)
 
@@ -60,7 +60,7 @@ async def attributes_are_set_and_removed_one_by_one(ctx: Context) -> None:
     await _is(ctx, record, attributes={"keep": 1, "change": ["new"], "add": 0.5})
 
 
-@rule(needs=["verbatim", "patch.content"])
+@rule(needs=["verbatim", "distinct", "patch.content"])
 async def an_update_touches_one_record(ctx: Context) -> None:
     """Other records stay as they are, those with the same text included."""
     twin, record = await ctx.keep("same text"), await ctx.keep("same text, one word more")
