@@ -9,16 +9,16 @@ from dataclasses import asdict
 import pytest
 
 from fakes import Faulty, SetClock
-from memhub import Fact, MemoryStore, Observation, Patch, Query, Scope, Turn, Unavailable, events
+from memhub import Fact, MemoryStore, Observation, Patch, Query, Scope, Turn, Unavailable
 from memhub.events import (
     Event,
     MemoryDeleted,
     MemoryInvalidated,
     MemorySearched,
     MemoryWritten,
-    Observers,
     RetryScheduled,
 )
+from memhub.observers import Observers
 
 ME = Scope("me")
 AT = SetClock()()
@@ -74,7 +74,7 @@ def test_a_slow_observer_does_not_hold_up_the_caller(observers: Observers) -> No
 
 
 def test_what_exceeds_the_backlog_is_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(events, "BACKLOG", 2)
+    monkeypatch.setattr("memhub.observers.BACKLOG", 2)
     observers = Observers()
     busy, go_on, seen = threading.Event(), threading.Event(), []
 

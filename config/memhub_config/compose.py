@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memhub import Adapter, Hub, HubError, InvalidConfig, MemoryStore, Unavailable
 from memhub.calls import Clock, utc_now
 from memhub.errors import NativeError
-from memhub.events import Observer
+from memhub.observers import Observer
 from memhub_config.problems import listed
 from memhub_config.provider import Opened, Parts
 from memhub_config.reading import Config, Source, StoreConfig, load_config

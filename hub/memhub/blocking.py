@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 from memhub import limits
 from memhub.errors import InvalidInput
-from memhub.events import Observer
+from memhub.observers import Observer
 from memhub.portal import Portal
 from memhub.records import (
     UNSET,

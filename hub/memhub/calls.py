@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeVar
 
 from memhub.errors import HubError, NativeError, TimedOut, Unavailable
-from memhub.events import Observers, RetryScheduled
+from memhub.observers import Observers
 from memhub.records import UNSET, Unset
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ class Calls:
         return min(high, wait_exponential(multiplier=low, max=high)(state) + wait_random(0, low)(state))
 
     def _scheduled(self, operation: str, state: RetryCallState) -> None:
+        from memhub.events import RetryScheduled
+
         error = state.outcome.exception() if state.outcome else None
         self._observers.emit(
             RetryScheduled(

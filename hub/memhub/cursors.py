@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -73,5 +72,7 @@ def unseal(cursor: str, read: Read) -> str:
 
 def _fingerprint(read: Read) -> str:
     """What must not change between pages; the limit may."""
+    import hashlib
+
     fixed = replace(read, limit=0, cursor=None, explain=False, now=_NEVER)
     return hashlib.sha256(repr(fixed).encode()).hexdigest()[:16]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -232,6 +231,8 @@ def _given(field: str, value: T | Unset, check: Callable[[str, object], T]) -> T
 
 def _digest(write: Write, *, given_time: bool) -> str:
     """SHA-256 of the canonical JSON of what the caller gave; defaults add nothing to it."""
+    import hashlib
+
     given = {
         "facts": [_plain(fact) for fact in write.facts],
         "turns": [_plain(turn) for turn in write.turns],

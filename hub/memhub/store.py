@@ -13,17 +13,7 @@ from memhub.calls import Calls, Clock, Retry, utc_now
 from memhub.changes import expired
 from memhub.cursors import seal, unseal
 from memhub.errors import Closed, Conflict, InvalidInput, NotFound, Unsupported
-from memhub.events import (
-    Event,
-    MemoryDeleted,
-    MemoryInvalidated,
-    MemorySearched,
-    MemoryWritten,
-    Observer,
-    Observers,
-    OperationDone,
-    OperationPending,
-)
+from memhub.observers import Observer, Observers
 from memhub.records import (
     UNSET,
     Observation,
@@ -37,11 +27,12 @@ from memhub.records import (
     Stats,
     Unset,
 )
+from memhub.reporting import Reporter
 from memhub.requests import check_limit, check_record, check_scope, patch_from, read_from, write_from
 from memhub.scope import Scope
 
 if TYPE_CHECKING:
-    from memhub.adapter import Adapter, Read
+    from memhub.adapter import Adapter
     from memhub.capabilities import Capabilities
     from memhub.upkeep import Upkeep
 
@@ -79,6 +70,7 @@ class MemoryStore:
         self._observers = Observers()
         for observer in observers:
             self._observers.subscribe(observer)
+        self._report = Reporter(self._observers, adapter, store=name, clock=clock)
         self._calls = Calls(adapter, store=name, timeout=timeout, retry=retry, observers=self._observers)
 
     @property
@@ -101,8 +93,7 @@ class MemoryStore:
         repeatable = write.idempotency_key is not None
         started = perf_counter()
         done = await self._run("observe", lambda: self._adapter.observe(write), repeatable=repeatable)
-        if self._observers:
-            self._tell_observed(done, perf_counter() - started)
+        self._report.observed(done, perf_counter() - started)
         return done
 
     async def recall(self, query: Query) -> Recalled:
@@ -120,8 +111,7 @@ class MemoryStore:
             return Recalled()
         started = perf_counter()
         found = await self._run("recall", lambda: self._adapter.recall(read), repeatable=True)
-        if self._observers:
-            self._tell_recalled(read, found, perf_counter() - started)
+        self._report.recalled(read, found, perf_counter() - started)
         return found if found.cursor is None else Recalled(found.hits, seal(found.cursor, read))
 
     @overload
@@ -160,7 +150,7 @@ class MemoryStore:
             lambda: self._adapter.update(id, checked, revision=expected, now=now),
             repeatable=False,
         )
-        self._tell(MemoryWritten, "update", count=1, characters=len(record.content))
+        self._report.written("update", 1, len(record.content))
         return record
 
     async def invalidate(self, id: str, reason: str | None = None, *, revision: str | None = None) -> Record:
@@ -175,7 +165,7 @@ class MemoryStore:
             lambda: self._adapter.invalidate(id, why, revision=expected, now=now),
             repeatable=expected is None,
         )
-        self._tell(MemoryInvalidated, "invalidate")
+        self._report.invalidated()
         return record
 
     async def delete(self, id: str, *, revision: str | None = None) -> None:
@@ -188,7 +178,7 @@ class MemoryStore:
         await self._run(
             "delete", lambda: self._adapter.delete(id, revision=expected, now=now), repeatable=False
         )
-        self._tell(MemoryDeleted, "delete")
+        self._report.deleted("delete")
 
     async def wait(self, operation_id: str, *, timeout: float | Unset | None = UNSET) -> Observed:
         """What a pending operation came to. TimedOut leaves it alive; Unavailable when it failed.
@@ -201,7 +191,7 @@ class MemoryStore:
         done = await self._run(
             "wait", lambda: self._adapter.wait(operation_id, now=now), repeatable=True, timeout=timeout
         )
-        self._tell(OperationDone, "wait", operation_id=operation_id)
+        self._report.finished(operation_id)
         return done
 
     async def scan(self, cursor: str | None = None, limit: int = limits.LIMIT) -> Page:
@@ -229,7 +219,7 @@ class MemoryStore:
             return Restored({})
         done = await self._run("restore", lambda: self._adapter.restore(checked, now=now), repeatable=True)
         characters = sum(len(record.content) for record in checked)
-        self._tell(MemoryWritten, "restore", count=len(checked), characters=characters)
+        self._report.written("restore", len(checked), characters)
         return done
 
     async def stats(self, scope: Scope | None = None, *, by_scope: bool = False) -> Stats:
@@ -251,7 +241,7 @@ class MemoryStore:
         count = await self._run(
             "purge", lambda: self._adapter.purge(checked, exact=exact, now=now), repeatable=False
         )
-        self._tell(MemoryDeleted, "purge", count=count)
+        self._report.deleted("purge", count)
         return count
 
     async def sweep(self) -> int:
@@ -340,40 +330,6 @@ class MemoryStore:
         except (NotFound, Conflict):
             return 0
         return 1
-
-    def _tell(self, kind: type[Event], operation: str, **facts: object) -> None:
-        if self._observers:
-            provider = self.capabilities.provider
-            self._observers.emit(
-                kind(store=self.name, provider=provider, operation=operation, at=self._clock(), **facts)  # type: ignore[arg-type]
-            )
-
-    def _tell_observed(self, done: Observed, seconds: float) -> None:
-        if done.operation is not None and done.operation.status == "pending":
-            self._tell(OperationPending, "observe", operation_id=done.operation.id, seconds=seconds)
-            return
-        characters = sum(len(record.content) for record in done.records)
-        self._tell(
-            MemoryWritten,
-            "observe",
-            count=len(done.records),
-            characters=characters,
-            replayed=done.replayed,
-            seconds=seconds,
-        )
-        corrected = sum(record.supersedes is not None for record in done.records)
-        if corrected and not done.replayed:
-            self._tell(MemoryInvalidated, "observe", count=corrected)
-
-    def _tell_recalled(self, read: Read, found: Recalled, seconds: float) -> None:
-        self._tell(
-            MemorySearched,
-            "recall",
-            count=len(found.hits),
-            characters=sum(len(hit.record.content) for hit in found.hits),
-            text=read.text is not None,
-            seconds=seconds,
-        )
 
 
 def _has_words(text: str | None) -> bool:

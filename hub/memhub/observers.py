@@ -1,0 +1,100 @@
+"""Those who watch a store, and how events reach them.
+
+Observers are plain callables. They run on a thread of their own, in order, so that a slow one
+delays only the events behind it, and a failing one only itself.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Full, Queue
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from memhub.events import Event
+
+__all__ = ["Observer", "Observers"]
+
+BACKLOG: Final = 10_000
+"""Most events that wait for slow observers; later ones are dropped and counted."""
+
+Observer = Callable[["Event"], object]
+
+
+class Observers:
+    """The subscribers of one store. `emit` never blocks and never raises."""
+
+    def __init__(self) -> None:
+        self._subscribers: list[Observer] = []
+        self._queue: Queue[Event | None] = Queue(BACKLOG)
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self._closed = False
+        self.dropped = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._subscribers)
+
+    def subscribe(self, observer: Observer) -> Callable[[], None]:
+        """Call `observer` with every event from now on; the result ends the subscription."""
+        self._subscribers.append(observer)
+
+        def unsubscribe() -> None:
+            with suppress(ValueError):
+                self._subscribers.remove(observer)
+
+        return unsubscribe
+
+    def emit(self, event: Event) -> None:
+        """Hand the event over; drop it, counted, after `close` or when observers lag BACKLOG behind."""
+        if not self._subscribers:
+            return
+        with self._lock:
+            if self._closed:
+                self.dropped += 1
+                return
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._deliver, name="memhub-events", daemon=True)
+                self._thread.start()
+        try:
+            self._queue.put_nowait(event)
+        except Full:
+            self.dropped += 1
+
+    def close(self, timeout: float = 5.0) -> None:
+        """Deliver what waits, for at most `timeout` seconds, and stop."""
+        with self._lock:
+            self._closed = True
+            thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        own = thread is threading.current_thread()
+        with suppress(Full):
+            self._queue.put(None, timeout=0 if own else timeout)
+            if not own:
+                thread.join(timeout)
+
+    async def aclose(self) -> None:
+        """`close`, with the event loop left free meanwhile: an observer may be waiting for it."""
+        import asyncio
+
+        if self._thread is None:
+            self.close()
+        else:
+            await asyncio.to_thread(self.close)
+
+    def _deliver(self) -> None:
+        while (event := self._queue.get()) is not None:
+            for observer in tuple(self._subscribers):
+                try:
+                    observer(event)
+                except Exception as error:  # noqa: BLE001 - an observer must not fail a memory call
+                    _log("an observer failed with %s", type(error).__name__)
+
+
+def _log(message: str, *values: object) -> None:
+    import logging
+
+    logging.getLogger("memhub.events").warning(message, *values)
