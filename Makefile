@@ -4,13 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 SUITE ?= -n 2
 
-.PHONY: demo test lint format clean
+.PHONY: demo test torture lint format clean
 
 demo: $(VENV)/.base  ## remember, correct and recall a two-week conversation
 	$(BIN)/memhub demo
 
 test: lint  ## everything that must pass before a change lands
 	$(BIN)/python -m pytest $(SUITE)
+
+torture: $(VENV)/.dev  ## the long crash runs, which `make test` leaves out
+	$(BIN)/python -m pytest -m torture
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

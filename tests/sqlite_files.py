@@ -48,3 +48,17 @@ def stored(path: Path) -> list[str]:
         return [content for (content,) in db.execute("SELECT content FROM record ORDER BY seq")]
     finally:
         db.close()
+
+
+def cells(path: Path) -> bytes:
+    """Everything that any table of the file holds, indexes of words included."""
+    db = sqlite3.connect(path)
+    db.text_factory = bytes
+    try:
+        names = [
+            name.decode() for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        rows = (row for name in names for row in db.execute(f"SELECT * FROM {name}"))
+        return b"\n".join(cell for row in rows for cell in row if isinstance(cell, bytes))
+    finally:
+        db.close()
