@@ -22,9 +22,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from types import ModuleType
 
 from memhub import MemoryStore, Observation, Provenance, Query, Scope, Turn
-from memhub.search import ranking, scoring
+from memhub.search import documents, ranking, scores, scoring
 from memhub_adapters.sqlite import SqliteAdapter
 
 CUTS = (5, 10, 20)
@@ -151,35 +152,51 @@ async def measure(store: MemoryStore, talks: list[Conversation], ids: dict[str, 
     return report
 
 
+VARIANTS: dict[str, list[tuple[ModuleType, str, float]]] = {
+    "without the previous turn": [(documents, "PREVIOUS", 0)],
+    "without the following turn": [(ranking, "FOLLOWING", 0.0)],
+    "without the speaker": [(ranking, "SPEAKER", 0.0), (scores, "SPEAKER", 0.0)],
+    "without the session": [(ranking, "SESSION", 0.0)],
+    "with k1 1.2 and b 0.75": [(scoring, "K1", 1.2), (scoring, "B", 0.75)],
+}
+"""The ranking with one part taken away or changed: module, name, value."""
+
+
 @contextmanager
-def without(part: str) -> Iterator[None]:
-    """The ranking with one of its query-time parts set to nothing."""
-    owners = {"FOLLOWING": [ranking], "SPEAKER": [ranking, scoring], "SESSION": [ranking]}
-    saved = [(owner, getattr(owner, part)) for owner in owners.get(part, [])]
-    for owner, _ in saved:
-        setattr(owner, part, 0.0)
+def variant(changes: list[tuple[ModuleType, str, float]]) -> Iterator[None]:
+    saved = [(module, name, getattr(module, name)) for module, name, _ in changes]
+    for module, name, value in changes:
+        setattr(module, name, value)
+    scoring._norms.cache_clear()  # noqa: SLF001 - it remembers what was just changed
     try:
         yield
     finally:
-        for owner, value in saved:
-            setattr(owner, part, value)
+        for module, name, value in saved:
+            setattr(module, name, value)
+        scoring._norms.cache_clear()  # noqa: SLF001
+
+
+async def measured(talks: list[Conversation], filler: int = 0) -> list[dict[str, float]]:
+    """The means in a file of its own, and beside `filler` foreign records."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with MemoryStore(SqliteAdapter(Path(folder, "locomo.db"), durability="normal")) as store:
+            ids = {talk.name: await remember(store, talk) for talk in talks}
+            found = [(await measure(store, talks, ids)).means()]
+            if filler:
+                await fill(store, talks, filler)
+                found.append((await measure(store, talks, ids)).means())
+            return found
 
 
 async def run(args: argparse.Namespace) -> dict[str, dict[str, float]]:
     talks = load(args.data / "locomo10.json")
     talks = {"first": talks[:5], "last": talks[5:], "all": talks}[args.half]
-    rows = {}
-    with tempfile.TemporaryDirectory() as folder:
-        async with MemoryStore(SqliteAdapter(Path(folder, "locomo.db"), durability="normal")) as store:
-            ids = {talk.name: await remember(store, talk) for talk in talks}
-            rows["memhub, sqlite"] = (await measure(store, talks, ids)).means()
-            for part in ("FOLLOWING", "SPEAKER", "SESSION") if args.parts else ():
-                with without(part):
-                    rows[f"  without {part.lower()}"] = (await measure(store, talks, ids)).means()
-            if args.filler:
-                await fill(store, talks, args.filler)
-                label = f"  beside {args.filler:,} foreign records"
-                rows[label] = (await measure(store, talks, ids)).means()
+    alone, *beside = await measured(talks, args.filler)
+    rows = {"memhub, sqlite": alone}
+    rows |= {f"  beside {args.filler:,} foreign records": means for means in beside}
+    for label, changes in VARIANTS.items() if args.parts else ():
+        with variant(changes):
+            rows[f"  {label}"] = (await measured(talks))[0]
     return rows
 
 
