@@ -57,6 +57,8 @@ def demo(
     if store is None:
         note("This was a temporary store, and it is gone. For one that stays: memhub init")
     else:
+        if not told.fresh:
+            note("This store had heard the story: nothing was written.")
         note(f"It stays in {store}, scope {whose}; `memhub purge` removes it.")
 
 
