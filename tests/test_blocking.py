@@ -26,8 +26,10 @@ from memhub import (
     Scope,
     Unavailable,
 )
-from memhub.blocking import BlockingHub, BlockingMemoryStore
+from memhub.blocking import BlockingHub, BlockingMemoryStore, BlockingUpkeep
+from memhub.upkeep import Upkeep
 from memhub_adapters.in_memory import InMemoryAdapter
+from memhub_adapters.sqlite import SqliteAdapter
 
 SCOPE = Scope("player:42")
 RENAMED = {"aclose": "close"}
@@ -52,11 +54,27 @@ def test_both_faces_have_the_same_names():
     assert set(public(BlockingMemoryStore)) == expected
 
 
-@pytest.mark.parametrize("name", [n for n, m in public(MemoryStore).items() if inspect.isfunction(m)])
+@pytest.mark.parametrize(
+    "name", [n for n, m in public(MemoryStore).items() if inspect.isfunction(m) and n != "upkeep"]
+)
 def test_both_faces_have_the_same_signatures(name):
     ours, theirs = getattr(BlockingMemoryStore, RENAMED.get(name, name)), getattr(MemoryStore, name)
     assert inspect.signature(ours) == inspect.signature(theirs)
     assert not inspect.iscoroutinefunction(ours)
+
+
+def test_upkeep_has_the_same_names_and_signatures(tmp_path):
+    assert set(public(BlockingUpkeep)) == set(public(Upkeep))
+    for name, theirs in public(Upkeep).items():
+        assert inspect.signature(getattr(BlockingUpkeep, name)) == inspect.signature(theirs)
+    with BlockingMemoryStore(MemoryStore(SqliteAdapter(tmp_path / "live.db"))) as store:
+        store.observe(fact("green tea"))
+        store.upkeep().backup(tmp_path / "copy.db")
+        store.observe(fact("black tea"))
+        store.upkeep().restore_backup(tmp_path / "copy.db")
+        assert [hit.record.content for hit in store.recall(Query(SCOPE)).hits] == ["green tea"]
+        assert store.upkeep().check(deep=True) == []
+        assert store.upkeep().reindex() == 1
 
 
 def test_every_verb_works_without_await(memory):

@@ -31,11 +31,14 @@ from memhub.records import (
 from memhub.scope import Scope
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memhub.capabilities import Capabilities
     from memhub.hub import Hub
     from memhub.store import MemoryStore
+    from memhub.upkeep import Progress, Upkeep
 
-__all__ = ["BlockingHub", "BlockingMemoryStore"]
+__all__ = ["BlockingHub", "BlockingMemoryStore", "BlockingUpkeep"]
 
 T = TypeVar("T")
 
@@ -121,6 +124,10 @@ class BlockingMemoryStore:
         """For hosts: delete what has expired; returns how many records."""
         return self._portal.call(self._store.sweep)
 
+    def upkeep(self) -> BlockingUpkeep:
+        """For hosts: backup, check and reindex of the store's own files."""
+        return BlockingUpkeep(self._store.upkeep(), self._portal)
+
     def ping(self) -> None:
         """Return when the provider answers."""
         return self._portal.call(self._store.ping)
@@ -144,6 +151,30 @@ class BlockingMemoryStore:
 
     def __repr__(self) -> str:
         return f"<BlockingMemoryStore {self.name!r} on {self.capabilities.provider}>"
+
+
+class BlockingUpkeep:
+    """`memhub.upkeep.Upkeep` without await."""
+
+    def __init__(self, upkeep: Upkeep, portal: Portal) -> None:
+        self._upkeep = upkeep
+        self._portal = portal
+
+    def backup(self, target: Path, *, progress: Progress | None = None) -> None:
+        """Copy the whole store to a new file; verified before it appears."""
+        return self._portal.call(lambda: self._upkeep.backup(target, progress=progress))
+
+    def restore_backup(self, source: Path, *, progress: Progress | None = None) -> None:
+        """Replace all that the store holds by a backup, verified first; all or nothing."""
+        return self._portal.call(lambda: self._upkeep.restore_backup(source, progress=progress))
+
+    def check(self, *, deep: bool = False) -> list[str]:
+        """What is wrong with the files, a line each."""
+        return self._portal.call(lambda: self._upkeep.check(deep=deep))
+
+    def reindex(self) -> int:
+        """Rebuild the index from the records; returns how many records."""
+        return self._portal.call(self._upkeep.reindex)
 
 
 class BlockingHub(Mapping[str, BlockingMemoryStore]):
