@@ -43,6 +43,20 @@ class File:
         self._identity: Identity | None = None
         self._logs: dict[Path, Identity | None] = {}
         self._lost = False
+        self._process: int | None = None
+
+    def claim(self) -> None:
+        """Take the file into use by this process.
+
+        Raises Unavailable where it was in use when this process was forked: neither threads nor
+        SQLite's locks survive that, and to wait for them would be forever.
+        """
+        if self._process is None:
+            self._process = os.getpid()
+        elif self._process != os.getpid():
+            raise Unavailable(
+                "the store was in use when this process was forked; open it anew in each process"
+            )
 
     def connect(self, *, writable: bool) -> Connection:
         """A connection to a current file, made and migrated if it must be.
@@ -50,6 +64,7 @@ class File:
         Raises InvalidConfig for a foreign or newer file, which stays untouched; Unavailable when
         the file has gone since it was first opened: it is not quietly replaced by an empty one.
         """
+        self.claim()
         with self._lock:
             self._prepare()
             db = self._open(self.path)

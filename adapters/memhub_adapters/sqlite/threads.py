@@ -7,7 +7,6 @@ sync. A write is acknowledged only after the commit that holds it, and fails alo
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any, Final, Generic, TypeVar
 
-from memhub.errors import Closed, HubError, Unavailable
+from memhub.errors import Closed, HubError
 from memhub_adapters.sqlite.book import Book
 from memhub_adapters.sqlite.file import Connection, File
 from memhub_adapters.sqlite.transaction import Transaction
@@ -88,7 +87,6 @@ class _Threads(Generic[C]):
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()
         self._closed = False
-        self._process: int | None = None
 
     async def run(self, work: Callable[[C], T], *, erases: bool = False) -> T:
         """The result of `work`, run with a connection. A call cancelled while it waits never runs."""
@@ -108,11 +106,7 @@ class _Threads(Generic[C]):
 
     def _submit(self, job: Job[Any, Any]) -> None:
         """Queue a job where a thread will find it: before `close`, and in the process of the threads."""
-        if self._process not in (None, os.getpid()):
-            # Neither threads nor SQLite's locks survive a fork; to wait for them would be forever.
-            raise Unavailable(
-                "the store was in use when this process was forked; open it anew in each process"
-            )
+        self._file.claim()
         with self._lock:
             if self._closed:
                 raise Closed("the store is closed")
@@ -124,7 +118,6 @@ class _Threads(Generic[C]):
         thread = threading.Thread(target=self._serve, name=self._name, daemon=True)
         thread.start()
         self._threads.append(thread)
-        self._process = os.getpid()
 
     def _serve(self) -> None:
         db: Connection | None = None
