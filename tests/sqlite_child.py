@@ -112,6 +112,14 @@ def _hold(path: str, *statements: str) -> None:
     tell(released=True)
 
 
+async def forget(path: str, word: str) -> None:
+    """Store a word and delete it, and say whether it is still held back; then wait."""
+    async with MemoryStore(SqliteAdapter(path)) as store:
+        stored = await store.observe(Observation(SCOPE, facts=[Fact(f"remember {word}")]))
+        await store.delete(stored.records[0].id)
+        wait(pending=(await store.stats()).erasure_pending)
+
+
 def traces(path: str, *words: str) -> None:
     """Which of the words stand in which of the store's files.
 
