@@ -14,7 +14,7 @@ from memhub_config.cli.conversation import conversations, read_lines
 from memhub_config.cli.importing import import_turns
 
 P = ("--scope", "p")
-FRESH = {"conversations": 1, "replayed": 0, "pending": []}
+FRESH = {"conversations": 1, "replayed": 0, "pending": [], "persisted": True}
 
 
 @pytest.fixture
@@ -250,6 +250,18 @@ def test_what_a_store_cannot_keep_is_refused_before_anything_is_written(memhub, 
     assert (ended.code, ended.error["code"]) == (1, "unsupported")
     assert "it cannot keep speaker of turns" in ended.error["message"]
     assert ended.error["notes"] == []
+
+
+def test_a_store_that_keeps_nothing_says_so(memhub):
+    memhub.configure("stores: {nowhere: {none: {}}}")
+    assert memhub.json("import", *P, stdin=lines(*turns(5))) == {**FRESH, "written": 5, "persisted": False}
+    assert (
+        memhub("import", *P, stdin=lines(*turns(5))).out
+        == "Read 5 turns of 1 conversation; this store keeps nothing.\n"
+    )
+    assert "This store keeps nothing." in memhub("observe", "x", *P).err
+    ended = memhub("demo", "--store", "nowhere", "--json")
+    assert (ended.code, ended.out, ended.error["code"]) == (1, "", "unsupported")
 
 
 def test_a_store_that_takes_few_at_once_gets_few_at_once(memhub, monkeypatch):

@@ -43,10 +43,16 @@ def test_no_output_holds_it(memhub, caplog, key, more):
         f"stores:\n  cloud:\n    vault:\n      endpoint: e\n      api_key: '{key}'\n      {more}\n"
     )
     told = ""
-    for arguments in (["check"], ["stores"], ["observe", "x", *P], ["get", "x"], ["stats"], ["schema"]):
-        for ended in (memhub(*arguments), memhub(*arguments, "--json")):
-            assert ended.code in (0, 1)
-            told += ended.out + ended.err
+    for arguments in (
+        ["check"],
+        ["check", "--json"],
+        ["stores", "--json"],
+        ["observe", "x", *P],
+        ["get", "x"],
+    ):
+        ended = memhub(*arguments)
+        assert ended.code in (0, 1)
+        told += ended.out + ended.err
     assert "cloud" in told
     assert SECRET not in told + caplog.text
     assert "Traceback" not in told

@@ -31,12 +31,17 @@ Conversations = Mapping[str, Sequence[Line]]
 
 @dataclass(slots=True)
 class Tally:
-    """What an import came to, in turns. `pending` names operations that the provider has not finished."""
+    """What an import came to, in turns.
+
+    `pending` names operations that the provider has not finished. `persisted` is False where the
+    store keeps nothing.
+    """
 
     conversations: int = 0
     written: int = 0
     replayed: int = 0
     pending: list[str] = field(default_factory=list)
+    persisted: bool = True
 
 
 async def import_turns(
@@ -69,6 +74,8 @@ async def import_turns(
 def told(tally: Tally) -> str:
     """The tally in a sentence."""
     where = f"{tally.conversations:,} {'conversation' if tally.conversations == 1 else 'conversations'}"
+    if not tally.persisted:
+        return f"Read {tally.written:,} turns of {where}; this store keeps nothing."
     if not tally.written:
         return f"Nothing new: all {tally.replayed:,} turns of {where} were there already."
     there = f"; {tally.replayed:,} were there already" if tally.replayed else ""
@@ -115,6 +122,7 @@ class _Importer:
             self.tally.replayed += size
         else:
             self.tally.written += size
+        self.tally.persisted = done.persisted
         if done.operation is not None and done.operation.status == "pending":
             self.tally.pending.append(done.operation.id)
         self._advance(size)

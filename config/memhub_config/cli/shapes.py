@@ -97,6 +97,7 @@ def tally(found: Tally) -> dict[str, Json]:
         "written": found.written,
         "replayed": found.replayed,
         "pending": list(found.pending),
+        "persisted": found.persisted,
     }
 
 

@@ -59,7 +59,8 @@ class Told:
 
 
 async def play(memory: MemoryStore, scope: Scope) -> Told:
-    """Tell the story to a store. A repeat writes nothing."""
+    """Tell the story to a store. A repeat writes nothing. Unsupported by a store that keeps nothing."""
+    memory.capabilities.require("persistent", operation="demo")
     raw = files("memhub_config").joinpath("data", "demo.jsonl").read_bytes()
     lines = read_lines(raw, "demo.jsonl")
     tally = await import_turns(memory, scope, conversations(lines))
