@@ -215,6 +215,32 @@ def test_a_hub_that_is_not_open_says_so():
         BlockingHub(Hub({}))["a"]
 
 
+def test_an_interruption_while_opening_lets_the_manager_clean_up_and_leaves_no_thread():
+    before, main = threading.active_count(), threading.get_ident()
+    begun, ended = threading.Event(), []
+
+    @asynccontextmanager
+    async def never_open():
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("cleaned up")
+        yield Hub({})
+
+    def press_ctrl_c():
+        assert begun.wait(10)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    presser = threading.Thread(target=press_ctrl_c)
+    presser.start()
+    with pytest.raises(KeyboardInterrupt), BlockingHub(never_open()):
+        pytest.fail("never entered")
+    presser.join()
+    assert ended == ["cleaned up"]
+    assert threading.active_count() == before
+
+
 def test_an_error_while_opening_leaves_no_thread():
     before = threading.active_count()
 

@@ -228,10 +228,11 @@ class TestForPeople:
         assert ended.code == 0
         assert "content   Prefers jasmine tea\n" in ended.out
         told = memhub("recall", "tea", *P, "--explain").out
-        first, origin, _, why = told.splitlines()
+        first, origin, _, score, why = told.splitlines()
         assert first == " 1  Prefers jasmine tea"
         assert origin.startswith("    preference · ")
         assert origin.endswith(" UTC · #drinks")
+        assert score == "    score 0.29"
         assert "tea  ████████████  0.29  in its own words" in why
 
     def test_nothing_found_is_said_beside_the_data(self, memhub):

@@ -133,7 +133,7 @@ def _hit(hit: Hit, *, explain: bool) -> RenderableType:
     parts += [Text(line, style=DIM) for line in _history(record)]
     parts.append(Text(record.id, style=DIM))
     if explain and hit.why is not None:
-        parts.append(Padding(reasons(hit.why), (0, 0, 0, 2)))
+        parts += [Text(f"score {hit.score:.2f}", style=DIM), Padding(reasons(hit.why), (0, 0, 0, 2))]
     return Group(*parts)
 
 
