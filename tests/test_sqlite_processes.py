@@ -1,7 +1,9 @@
 """Several processes on one file: nothing lost, no error shown, and none of them waits to read."""
 
 import asyncio
+import sqlite3
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -98,4 +100,38 @@ def test_a_write_that_may_not_wait_fails_retryable_and_writes_nothing(tmp_path):
             await store.observe(fact("white tea"))
 
     asyncio.run(use())
+    assert stored(path) == ["green tea", "white tea"]
+
+
+def change(path: Path, statement: str) -> None:
+    db = sqlite3.connect(path, isolation_level=None)
+    db.execute(statement)
+    db.close()
+
+
+@pytest.mark.parametrize(
+    ("other", "back"),
+    [
+        ("PRAGMA user_version = 99", "PRAGMA user_version = 1"),
+        (
+            "UPDATE meta SET value = 'x' || value WHERE name = 'analyzer'",
+            "UPDATE meta SET value = substr(value, 2) WHERE name = 'analyzer'",
+        ),
+    ],
+)
+def test_a_file_that_another_version_took_over_is_not_written_by_this_one(tmp_path, other, back):
+    path = tmp_path / "m.db"
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            change(path, other)
+            for _ in range(2):
+                with pytest.raises(Unavailable, match=r"m\.db is in use by another version of Memhub"):
+                    await store.observe(fact("black tea"))
+            change(path, back)
+            await store.observe(fact("white tea"))
+
+    asyncio.run(use())
+    assert_sound(path)
     assert stored(path) == ["green tea", "white tea"]

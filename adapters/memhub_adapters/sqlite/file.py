@@ -89,6 +89,16 @@ class File:
             raise Unavailable(f"{self._gone()}; what was just written went with it")
         raise Unavailable(self._gone(), unapplied=True)
 
+    def check_version(self, db: Connection) -> None:
+        """Raise Unavailable where another version of Memhub has meanwhile brought the file to its own.
+
+        Called inside each write: two versions at once would write into one index by two rules.
+        """
+        if db.execute("PRAGMA user_version").fetchone()[0] != VERSION or _analyzer(db) != fingerprint():
+            raise Unavailable(
+                f"{self.path} is in use by another version of Memhub; let all its processes run the same one"
+            )
+
     def size(self) -> int:
         """Bytes of the file and its log."""
         return _size(self.path) + self.logged()
@@ -164,8 +174,7 @@ class File:
             raise Unavailable(f"{self.path} cannot have a write-ahead log there; put it on a local disk")
 
     def _check_analyzer(self, db: sqlite3.Connection) -> None:
-        made_by = db.execute("SELECT value FROM meta WHERE name = 'analyzer'").fetchone()
-        if made_by != (fingerprint(),):
+        if _analyzer(db) != fingerprint():
             from memhub_adapters.sqlite.indexcheck import reindex
 
             reindex(db)
@@ -204,6 +213,12 @@ class File:
     def _beside(self, suffix: str) -> Path:
         """The log or journal of the file, which SQLite keeps where a symbolic link leads."""
         return Path(f"{os.path.realpath(self.path)}{suffix}")
+
+
+def _analyzer(db: sqlite3.Connection) -> object:
+    """The analyzer that the file's index was made by."""
+    found = db.execute("SELECT value FROM meta WHERE name = 'analyzer'").fetchone()
+    return found and found[0]
 
 
 def _identity(path: Path) -> Identity | None:

@@ -173,6 +173,7 @@ class Writer(_Threads[Book]):
             db = db or self._connect()
             self._file.check(db)
             db.execute("BEGIN IMMEDIATE")
+            self._file.check_version(db)
             transaction = Transaction(db)
             _perform(transaction, job)
             self._fill(transaction, jobs)
