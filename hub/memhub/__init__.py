@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from memhub._version import __version__
 from memhub.adapter import Adapter, Read, Write
 from memhub.calls import Retry
@@ -41,6 +43,9 @@ from memhub.records import (
 )
 from memhub.scope import Scope
 from memhub.store import MemoryStore
+
+if TYPE_CHECKING:
+    from memhub.migration import migrate, plan_migration
 
 __all__ = [
     "FILTERS_ALL",
@@ -83,4 +88,15 @@ __all__ = [
     "Why",
     "Write",
     "__version__",
+    "migrate",
+    "plan_migration",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """`migrate` and `plan_migration` on first use, so that importing memhub stays cheap."""
+    if name not in {"migrate", "plan_migration"}:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from memhub import migration
+
+    return getattr(migration, name)

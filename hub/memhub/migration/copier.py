@@ -1,0 +1,179 @@
+"""Copying in laps: each lap reads the source through and brings the target up to it.
+
+The first lap copies. The next ones find what was written, changed or deleted in the source
+meanwhile, until one finds nothing: then the target holds what the source held during that lap.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memhub.calls import Clock
+from memhub.errors import Conflict, InvalidInput, NotFound
+from memhub.migration.chains import links
+from memhub.migration.checkpoint import Checkpoint, Moved
+from memhub.migration.digests import digest, relinked
+from memhub.migration.fitting import Fit
+from memhub.migration.plan import Plan, Progress, Tell
+from memhub.migration.sources import Source, looked_up
+from memhub.migration.writers import Observing, Restoring, Writer
+from memhub.records import Record
+from memhub.store import MemoryStore
+
+__all__ = ["Copier"]
+
+LAPS: Final = 10
+"""Laps after which a source that still changes is given up on."""
+
+_STARTED: Final[Mapping[str, str | None]] = {"cursor": None, "changed": None, "done": None}
+
+
+@dataclass(slots=True)
+class Copier:
+    """Brings `target` up to `source`, noting each step in the checkpoint before the next."""
+
+    source: Source
+    target: MemoryStore
+    fit: Fit
+    checkpoint: Checkpoint
+    plan: Plan
+    clock: Clock
+    tell: Tell
+
+    async def run(self) -> int:
+        """Lap until nothing is new; returns how many laps it took. Conflict when it never ends."""
+        writer = self._writer()
+        lap = int(await self._state("lap") or 1)
+        while lap <= LAPS:
+            if not await self._lap(lap, writer) or self.source.steady:
+                return lap
+            lap += 1
+        raise Conflict(
+            f"{self.source.name} has changed during each of {LAPS} passes; stop what writes to it and repeat",
+            store=self.source.name,
+            operation="migrate",
+        )
+
+    def _writer(self) -> Writer:
+        if self.target.capabilities.restore:
+            return Restoring(self.target, self.source.fetch)
+        return Observing(self.target, self.fit, self.checkpoint)
+
+    async def _lap(self, lap: int, writer: Writer) -> bool:
+        """Read the source through once; whether anything had to be brought over."""
+        changed = await self._state("changed") == "yes"
+        done = int(await self._state("done") or 0)
+        async for page in self.source.pages(await self._state("cursor")):
+            changed |= await self._page(page.records, lap, writer)
+            done += len(page.records)
+            stand = {"cursor": page.cursor, "changed": "yes" if changed else None, "done": str(done)}
+            await self._note([record.id for record in page.records], lap, stand)
+            if lap == 1:
+                self.tell(Progress("copy", done, self.plan.records))
+        gone = await asyncio.to_thread(self.checkpoint.unseen, lap)
+        await self._withdraw(gone)
+        changed |= bool(gone)
+        await self._note((), lap, {**_STARTED, "lap": str(lap + changed)})
+        return changed
+
+    async def _note(self, seen: Iterable[str], lap: int, state: Mapping[str, str | None]) -> None:
+        await asyncio.to_thread(self.checkpoint.advance, seen, lap, state)
+
+    async def _page(self, records: Sequence[Record], lap: int, writer: Writer) -> bool:
+        ids = [record.id for record in records]
+        known = await asyncio.to_thread(self.checkpoint.known, ids)
+        fresh = [record for record in records if _is_new(record, known.get(record.id))]
+        if fresh:
+            await self._check_apart(fresh)
+        for batch in await writer.batches(fresh) if fresh else ():
+            await self._bring(batch, lap, writer)
+        return bool(fresh)
+
+    async def _check_apart(self, fresh: Sequence[Record]) -> None:
+        """A target that gives new ids must not be the source itself: its records would come back as new."""
+        if self.target.capabilities.restore:
+            return
+        twins = await asyncio.to_thread(self.checkpoint.held, [record.id for record in fresh])
+        if twins:
+            raise Conflict(
+                f"{self.source.name} and {self.target.name} are one store under two names: "
+                f"record {next(iter(twins))!r} was written to one and is in the other",
+                operation="migrate",
+            )
+
+    async def _bring(self, batch: Sequence[Record], lap: int, writer: Writer) -> None:
+        now = self.clock()
+        kept = [found for record in batch if (found := self.fit(record, now).record) is not None]
+        known = await asyncio.to_thread(self.checkpoint.known, _named(batch))
+        names = {row.source: row.target for row in known.values() if row.target is not None}
+        before = [known[record.id] for record in batch if record.id in known]
+        if before and await self._is_held(kept, names):
+            ids: list[str | None] = [names[record.id] for record in kept]
+        else:
+            self._check_changing(before)
+            await self._withdraw(before)
+            outside = {id: name for id, name in names.items() if id not in {one.id for one in batch}}
+            ids = await writer.write([relinked(record, outside) for record in kept]) if kept else []
+        names |= {record.id: id for record, id in zip(kept, ids, strict=True) if id is not None}
+        held = {record.id: record for record in kept}
+        rows = [self._row(record, held.get(record.id), names) for record in batch]
+        await asyncio.to_thread(self.checkpoint.save, rows, lap)
+
+    async def _is_held(self, kept: Sequence[Record], names: Mapping[str, str]) -> bool:
+        """Whether the target holds all of these as they are by now."""
+        if not all(record.id in names for record in kept):
+            return False
+        there = await looked_up(self.target, [names[record.id] for record in kept]) if kept else {}
+        return len(there) == len(kept) and all(
+            self._digest(record, names) == digest(there[names[record.id]], ignoring=self.fit.unheld(record))
+            for record in kept
+        )
+
+    def _check_changing(self, before: Sequence[Moved]) -> None:
+        if before and self.source.steady:
+            raise InvalidInput(f"id: {before[0].source!r} is given twice, with different content; keep one")
+
+    async def _withdraw(self, rows: Iterable[Moved]) -> None:
+        """Remove from the target what the source no longer holds, or holds otherwise."""
+        for row in rows:
+            if row.target is not None:
+                others = await asyncio.to_thread(self.checkpoint.held, [row.target])
+                if len(others[row.target]) == 1:
+                    await self._delete(row.target)
+            await asyncio.to_thread(self.checkpoint.drop, row.source)
+
+    async def _delete(self, id: str) -> None:
+        if not self.target.capabilities.delete:
+            raise Conflict(
+                f"record {id!r} has changed or gone in {self.source.name} meanwhile, and "
+                f"{self.target.name} cannot delete it; empty the target and repeat while nothing writes",
+                store=self.target.name,
+                operation="migrate",
+            )
+        try:
+            await self.target.delete(id)
+        except NotFound:
+            return
+
+    def _row(self, record: Record, held: Record | None, names: Mapping[str, str]) -> Moved:
+        target = names.get(record.id) if held is not None else None
+        wanted = self._digest(held, names) if held is not None and target is not None else None
+        return Moved(record.id, target, record.revision, wanted)
+
+    def _digest(self, record: Record, names: Mapping[str, str]) -> bytes:
+        return digest(relinked(record, names), ignoring=self.fit.unheld(record))
+
+    async def _state(self, name: str) -> str | None:
+        return await asyncio.to_thread(self.checkpoint.state, name)
+
+
+def _is_new(record: Record, known: Moved | None) -> bool:
+    return known is None or known.revision != record.revision
+
+
+def _named(batch: Sequence[Record]) -> list[str]:
+    """The ids of these records and of what they are linked with."""
+    return list(dict.fromkeys(id for record in batch for id in (record.id, *links(record))))
