@@ -9,11 +9,16 @@ from typing import Final
 
 from memhub.errors import HubError, NativeError, Unavailable
 
-__all__ = ["is_busy", "translate"]
+__all__ = ["Unreadable", "is_busy", "translate"]
+
+
+class Unreadable(Exception):
+    """What the file gave is no record of ours."""
+
 
 _BUSY: Final = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 _DAMAGED: Final = "the file is damaged; run `memhub check --deep`, or restore a backup"
-_UNREADABLE: Final = (UnicodeDecodeError, JSONDecodeError)
+_UNREADABLE: Final = (Unreadable, UnicodeDecodeError, JSONDecodeError)
 _TEXTS: Final = {
     sqlite3.SQLITE_FULL: "the disk is full, so nothing was written; free some space and repeat",
     sqlite3.SQLITE_READONLY: "the file, its folder or its disk is read-only for this user; make them writable",

@@ -52,7 +52,7 @@ def _faults(db: sqlite3.Connection, room: Room) -> Iterator[str]:
     for place in sorted(wanted.keys() | held.keys()):
         if sorted(wanted.get(place, ())) != sorted(held.get(place, ())):
             yield f"scope {room.number}: postings of block {place[1]} differ from its records"
-    stored = (room.count, room.length, room.turns, room.fresh)
+    stored = (room.records, room.length, room.turns, room.fresh)
     if stored != (count, length, turns, fresh):
         yield f"scope {room.number}: its counts are {stored}, not {(count, length, turns, fresh)}"
 
@@ -86,7 +86,7 @@ def _rebuild(db: sqlite3.Connection) -> int:
             book.add(slot.key, document)
             if number % _BATCH == 0:
                 book = _written(book)
-        count += room.count
+        count += room.records
         _written(book)
     return count
 

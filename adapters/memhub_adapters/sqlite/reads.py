@@ -47,7 +47,7 @@ def listing(db: sqlite3.Connection, read: Read) -> Recalled:
     )
     keys = list(islice(_newest_first(db, read, reached, newest, place), read.limit + 1))
     page = keys[: read.limit]
-    held = _records(db, page, {room.number: room.scope for room in reached})
+    held = _records(db, page)
     records = [held[key] for key in page]
     more = Place(newest, listing_key(records[-1])).text() if len(keys) > len(page) else None
     return Recalled(tuple(map(Hit, records)), more)
@@ -58,11 +58,11 @@ def search(db: sqlite3.Connection, read: Read, text: str) -> Recalled:
     reached = matching(db, read.scopes, exact=read.exact)
     asks = question(text)
     terms = asked(asks)
-    totals = Totals(sum(room.count for room in reached), sum(room.length for room in reached))
+    totals = Totals(sum(room.records for room in reached), sum(room.length for room in reached))
     scores = score(asks, postings.fetch(db, reached, terms), totals, explain=read.explain)
     seen = _Candidates(db, read)
     ranked = rank(scores, read.limit, seen.fetch, turns=any(room.turns for room in reached))
-    records = _records(db, [hit.key for hit in ranked], {room.number: room.scope for room in reached})
+    records = _records(db, [hit.key for hit in ranked])
     hits = []
     for hit in ranked:
         record = records[hit.key]
@@ -155,8 +155,9 @@ def _candidate(row: tuple[Any, ...]) -> Candidate:
     )
 
 
-def _records(db: sqlite3.Connection, keys: Sequence[int], scopes: dict[int, Scope]) -> dict[int, Record]:
+def _records(db: sqlite3.Connection, keys: Sequence[int]) -> dict[int, Record]:
     found: dict[int, Record] = {}
+    scopes = _Scopes(db)
     for part in chunks(keys):
         sql = f"SELECT {COLUMNS} FROM record WHERE key IN ({marks(part)})"
         for row in db.execute(sql, part):

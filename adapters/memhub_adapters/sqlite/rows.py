@@ -11,6 +11,7 @@ from typing import Final
 from memhub.records import KINDS, Provenance, Record
 from memhub.scope import Scope
 from memhub.search.indexing import Slot
+from memhub_adapters.sqlite.errors import Unreadable
 
 __all__ = ["COLUMNS", "id_from", "id_of", "micros", "row_of", "slot_of", "time_of"]
 
@@ -84,7 +85,14 @@ def row_of(slot: Slot) -> Row:
 
 
 def slot_of(row: tuple, scopes: Mapping[int, Scope]) -> Slot:  # type: ignore[type-arg]
-    """The slot of a row, with its scope by number."""
+    """The slot of a row, with its scope by number. Raises Unreadable where a damaged file gave it."""
+    try:
+        return _slot(row, scopes)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        raise Unreadable from None
+
+
+def _slot(row: tuple, scopes: Mapping[int, Scope]) -> Slot:  # type: ignore[type-arg]
     key, id, kind, content, tags, attributes, conversation, run, author, role, *rest = row
     created, updated, observed, invalid, reason, supersedes, superseded_by, expires, *last = rest
     revision, position, reserved, session, previous, following = last
@@ -93,7 +101,7 @@ def slot_of(row: tuple, scopes: Mapping[int, Scope]) -> Slot:  # type: ignore[ty
         id=id_from(id),
         scope=scopes[key >> 32],
         kind=KINDS[kind],
-        content=content,
+        content=_text(content),
         tags=tuple(json.loads(tags)) if tags else (),
         attributes=json.loads(attributes) if attributes else {},
         provenance=Provenance(conversation, run, author, role),
@@ -115,6 +123,12 @@ def slot_of(row: tuple, scopes: Mapping[int, Scope]) -> Slot:  # type: ignore[ty
 
 
 _NOTHING: Final = (None, None, ())
+
+
+def _text(stored: object) -> str:
+    if type(stored) is not str:
+        raise TypeError
+    return stored
 
 
 def _reserved(record: Record) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from memhub.scope import Scope
 from memhub_adapters.sqlite.sql import integers, marks
@@ -14,16 +14,23 @@ __all__ = ["Room", "matching", "rooms"]
 _COLUMNS = "id, canonical, count, length, turns, fresh"
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """One exact scope in the file: its records, the sum of their lengths, its turns, its fresh documents."""
+class Room(NamedTuple):
+    """One exact scope in the file: its records, the sum of their lengths, its turns, its fresh documents.
+
+    A query may reach thousands, so that their texts are parsed only where a record is shown.
+    """
 
     number: int
-    scope: Scope
-    count: int
+    canonical: str
+    records: int
     length: int
     turns: int
     fresh: int
+
+    @property
+    def scope(self) -> Scope:
+        """The scope itself."""
+        return Scope.parse(self.canonical)
 
 
 def matching(db: sqlite3.Connection, scopes: Sequence[Scope], *, exact: bool) -> list[Room]:
@@ -39,14 +46,13 @@ def matching(db: sqlite3.Connection, scopes: Sequence[Scope], *, exact: bool) ->
 def rooms(db: sqlite3.Connection) -> list[Room]:
     """Every exact scope."""
     rows = db.execute(f"SELECT {_COLUMNS} FROM scope ORDER BY id").fetchall()
-    return [Room(number, Scope.parse(text), *counts) for number, text, *counts in rows]
+    return [Room(*row) for row in rows]
 
 
 def _named(db: sqlite3.Connection, scopes: Sequence[Scope]) -> dict[int, Room]:
     sql = f"SELECT {_COLUMNS} FROM scope WHERE canonical IN ({marks(scopes)})"
-    known = {scope.canonical: scope for scope in scopes}
-    rows = db.execute(sql, list(known)).fetchall()
-    return {number: Room(number, known[text], *counts) for number, text, *counts in rows}
+    rows = db.execute(sql, [scope.canonical for scope in scopes])
+    return {row[0]: Room(*row) for row in rows}
 
 
 def _covered(db: sqlite3.Connection, scope: Scope) -> dict[int, Room]:
@@ -54,4 +60,4 @@ def _covered(db: sqlite3.Connection, scope: Scope) -> dict[int, Room]:
     sql = f"SELECT scope FROM label WHERE label IN ({marks(labels)}) GROUP BY scope HAVING count(*) = ?"
     numbers = [row[0] for row in db.execute(sql, (*labels, len(labels)))]
     rows = db.execute(f"SELECT {_COLUMNS} FROM scope WHERE id IN ({integers(numbers)})")
-    return {number: Room(number, Scope.parse(text), *counts) for number, text, *counts in rows}
+    return {row[0]: Room(*row) for row in rows}
