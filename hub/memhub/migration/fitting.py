@@ -50,6 +50,7 @@ _BLANK: Final[Mapping[str, object]] = {
     "payload": None,
     "supports": (),
 }
+_OF_TURNS: Final = ("tags", "attributes")
 _OF_FACTS_ALONE: Final[Mapping[str, object]] = {
     "kind": "episode",
     "target": None,
@@ -127,10 +128,11 @@ class Fit:
 
     def _reduced(self, record: Record) -> tuple[dict[str, Any], list[str]]:
         """The changes that make the record fit, and what they lose."""
+        fields = _OF_TURNS if self.as_turn(record) else _BLANK
         changes: dict[str, Any] = {
-            name: blank
-            for name, blank in _BLANK.items()
-            if getattr(record, name) != blank and not self._keeps(name, record)
+            name: _BLANK[name]
+            for name in fields
+            if getattr(record, name) != _BLANK[name] and not self._keeps(name, record)
         }
         if record.expires_at is not None and not self.caps.expiry:
             changes["expires_at"] = None

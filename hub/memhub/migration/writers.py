@@ -76,12 +76,15 @@ class Observing:
         ids = [record.id for record in records]
         interrupted = await asyncio.to_thread(self._checkpoint.begun, ids)
         await asyncio.to_thread(self._checkpoint.begin, ids)
-        if interrupted:
-            return [await self._found_or_written(record) for record in records]
-        return await self._observe(records)
+        return await (self._complete(records) if interrupted else self._observe(records))
 
-    async def _found_or_written(self, record: Record) -> str | None:
-        return await self._twin(record) or (await self._observe([record]))[0]
+    async def _complete(self, records: Sequence[Record]) -> list[str | None]:
+        """Write those of an interrupted batch that are not in the target yet."""
+        found: list[str | None] = []
+        for record in records:
+            twin = await self._twin(record, found)
+            found += [twin] if twin is not None else await self._observe([record])
+        return found
 
     async def _observe(self, records: Sequence[Record], *, key: str | None = None) -> list[str | None]:
         try:
@@ -125,15 +128,17 @@ class Observing:
         own = (None, None) if turn else (said.author, record.observed_at)
         return (record.scope, record.created_at, said.conversation_id, said.run_id, turn, *own)
 
-    async def _twin(self, record: Record) -> str | None:
-        """The id of a record of the target that is this one, and that nothing was moved to yet."""
+    async def _twin(self, record: Record, taken: Sequence[str | None]) -> str | None:
+        """The id of a record of the target that is this one, not `taken`, and that nothing was moved to."""
         ignoring = self._fit.unheld(record)
         wanted = digest(record, ignoring=ignoring)
         async for one in self._candidates(record):
-            if digest(one, ignoring=ignoring) == wanted:
-                taken = await asyncio.to_thread(self._checkpoint.held, [one.id])
-                if not taken:
-                    return one.id
+            if (
+                one.id not in taken
+                and digest(one, ignoring=ignoring) == wanted
+                and not await asyncio.to_thread(self._checkpoint.held, [one.id])
+            ):
+                return one.id
         return None
 
     async def _candidates(self, record: Record) -> AsyncIterator[Record]:
