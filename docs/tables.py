@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import memhub_adapters
@@ -40,14 +41,15 @@ ROWS: dict[str, Callable[[Capabilities], object]] = {
 
 
 def adapters() -> str:
-    """A column for every adapter that ships, a row for what it can do."""
+    """A column for every adapter that ships, or each flavor of it; a row for what it can do."""
     found = [
-        importlib.import_module(f"memhub_adapters.{module.name}.adapter").CAPABILITIES
+        column
         for module in pkgutil.iter_modules(memhub_adapters.__path__)
-        if module.ispkg
+        if module.ispkg and importlib.util.find_spec(f"memhub_adapters.{module.name}.adapter")
+        for column in _columns(importlib.import_module(f"memhub_adapters.{module.name}.adapter").CAPABILITIES)
     ]
-    lines = [["", *(f"`{caps.provider}`" for caps in found)], ["---"] * (len(found) + 1)]
-    lines += [[name, *(_cell(value(caps)) for caps in found)] for name, value in ROWS.items()]
+    lines = [["", *(name for name, _ in found)], ["---"] * (len(found) + 1)]
+    lines += [[name, *(_cell(value(caps)) for _, caps in found)] for name, value in ROWS.items()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -66,6 +68,13 @@ def filled(text: str) -> str:
             raise SystemExit(f"README.md: has no place for {name}")
         text = before + opening + make() + closing + after
     return text
+
+
+def _columns(declared: Capabilities | Mapping[str, Capabilities]) -> list[tuple[str, Capabilities]]:
+    """Heading and capabilities; an adapter with flavors declares a mapping of them."""
+    if isinstance(declared, Capabilities):
+        return [(f"`{declared.provider}`", declared)]
+    return [(f"`{caps.provider}` {flavor}", caps) for flavor, caps in declared.items()]
 
 
 def _kept(how: str, fields: frozenset[str], every: frozenset[str]) -> str:
