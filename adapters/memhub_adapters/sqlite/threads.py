@@ -158,10 +158,15 @@ class Readers(_Threads[sqlite3.Connection]):
 
 
 class Writer(_Threads[Book]):
-    """Runs writes in groups. `erasure_pending`: deleted text may still be in the log."""
+    """Runs writes in groups. `erasure_pending`: deleted text may still be in the log.
 
-    def __init__(self, file: File) -> None:
+    `book` makes what each write works with. A store that keeps more than this file overrides
+    how a group begins and how it is committed.
+    """
+
+    def __init__(self, file: File, *, book: Callable[[Transaction], Book] = Book) -> None:
         super().__init__(file, most=1, name="memhub-sqlite-write")
+        self._book = book
         self.erasure_pending = False
         self.commits = 0
 
@@ -172,13 +177,10 @@ class Writer(_Threads[Book]):
         try:
             db = db or self._connect()
             self._file.check(db)
-            db.execute("BEGIN IMMEDIATE")
-            self._file.check_version(db)
-            transaction = Transaction(db)
-            _perform(transaction, job)
+            transaction = self._begin(db)
+            self._perform(transaction, job)
             self._fill(transaction, jobs)
-            transaction.flush()
-            db.execute("COMMIT")
+            self._commit(transaction)
             self.commits += 1
             self._file.check(db, committed=True)
             self._erase(db, fresh=any(job.erases and job.error is None for job in jobs))
@@ -188,6 +190,15 @@ class Writer(_Threads[Book]):
                 failed.error = failed.error or copy(error)
             db = _after(db, error)
         return db, jobs
+
+    def _begin(self, db: Connection) -> Transaction:
+        db.execute("BEGIN IMMEDIATE")
+        self._file.check_version(db)
+        return Transaction(db)
+
+    def _commit(self, transaction: Transaction) -> None:
+        transaction.flush()
+        transaction.db.execute("COMMIT")
 
     def _fill(self, transaction: Transaction, jobs: list[Job[Any, Any]]) -> None:
         """Run the jobs that wait behind the first, for as long as a group may take."""
@@ -201,7 +212,35 @@ class Writer(_Threads[Book]):
                 self._queue.put(None)
                 return
             jobs.append(job)
-            _attempt(transaction, job)
+            self._attempt(transaction, job)
+
+    def _perform(self, transaction: Transaction, job: Job[Any, Any]) -> None:
+        """Run the first write of a group: when it fails, nothing else is undone with it."""
+        if not job.future.cancelled():
+            book = self._book(transaction)
+            job.result = job.work(book)
+            book.finish()
+
+    def _attempt(self, transaction: Transaction, job: Job[Any, Any]) -> None:
+        """Run a further write so that its failure undoes it alone."""
+        if job.future.cancelled():
+            return
+        db = transaction.db
+        if job.erases:
+            transaction.flush()
+        db.execute("SAVEPOINT job")
+        book = self._book(transaction)
+        try:
+            job.result = job.work(book)
+            book.finish()
+        except Exception as error:
+            job.error = error
+            if not db.in_transaction:
+                # A full disk or an I/O error has made SQLite undo the whole group.
+                raise
+            db.execute("ROLLBACK TO job")
+            book.undo()
+        db.execute("RELEASE job")
 
     def _connect(self) -> Connection:
         # What a killed process deleted may still stand in the log that it left.
@@ -220,36 +259,6 @@ class Writer(_Threads[Book]):
             self.erasure_pending = True
         finally:
             db.execute(f"PRAGMA busy_timeout = {int(self._file.busy_timeout * 1000)}")
-
-
-def _perform(transaction: Transaction, job: Job[Any, Any]) -> None:
-    """Run the first write of a group: when it fails, nothing else is undone with it."""
-    if not job.future.cancelled():
-        book = Book(transaction)
-        job.result = job.work(book)
-        book.finish()
-
-
-def _attempt(transaction: Transaction, job: Job[Any, Any]) -> None:
-    """Run a further write so that its failure undoes it alone."""
-    if job.future.cancelled():
-        return
-    db = transaction.db
-    if job.erases:
-        transaction.flush()
-    db.execute("SAVEPOINT job")
-    book = Book(transaction)
-    try:
-        job.result = job.work(book)
-        book.finish()
-    except Exception as error:
-        job.error = error
-        if not db.in_transaction:
-            # A full disk or an I/O error has made SQLite undo the whole group.
-            raise
-        db.execute("ROLLBACK TO job")
-        book.undo()
-    db.execute("RELEASE job")
 
 
 def _after(db: Connection | None, error: Exception) -> Connection | None:
