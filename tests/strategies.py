@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from hypothesis import strategies as st
 
-from memhub import Scope
+from memhub import Provenance, Record, Scope
+from memhub.records import KINDS
 
 characters = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 labels = st.text(characters, min_size=1, max_size=12)
@@ -20,4 +21,46 @@ moments = st.datetimes(
     datetime(1970, 1, 2),  # noqa: DTZ001 - hypothesis adds the time zone
     datetime(2200, 1, 1),  # noqa: DTZ001 - hypothesis adds the time zone
     timezones=st.just(UTC) | st.just(timezone(timedelta(hours=5, minutes=45))),
+)
+identifiers = (
+    st.text("abcdef0123456789-", min_size=1, max_size=12)
+    | st.uuids().flatmap(lambda it: st.sampled_from([str(it), str(it).upper(), it.hex, it.urn]))
+    | st.text(characters, min_size=1, max_size=20).filter(str.isprintable)
+)
+utc_moments = moments.map(lambda moment: moment.astimezone(UTC))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text("añ中🫖 ", max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+records = st.builds(
+    Record,
+    id=identifiers,
+    scope=scopes,
+    kind=st.sampled_from(KINDS),
+    content=texts,
+    tags=st.lists(texts, max_size=3, unique=True).map(tuple),
+    attributes=attributes,
+    provenance=st.builds(
+        Provenance,
+        conversation_id=st.none() | texts,
+        run_id=st.none() | texts,
+        author=st.none() | texts,
+        role=st.none() | st.sampled_from(["user", "assistant"]),
+    ),
+    created_at=utc_moments,
+    updated_at=utc_moments,
+    observed_at=utc_moments,
+    invalid_at=st.none() | utc_moments,
+    invalid_reason=st.none() | texts,
+    supersedes=st.none() | identifiers,
+    superseded_by=st.none() | identifiers,
+    expires_at=st.none() | utc_moments,
+    revision=identifiers,
+    position=st.integers(0, 999),
+    target=st.none() | texts,
+    payload=json_values,
+    supports=st.lists(identifiers, max_size=3).map(tuple),
 )

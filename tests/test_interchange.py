@@ -6,12 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
-from memhub import InvalidInput, Provenance, Record, Scope
+from memhub import InvalidInput, Record, Scope
 from memhub.interchange import record_from_json, record_to_json, time_from_json, time_to_json
-from memhub.records import KINDS
-from strategies import attributes, moments, scopes, texts
+from strategies import records
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLAIN = Record(
@@ -23,44 +21,6 @@ PLAIN = Record(
     updated_at=NOON,
     observed_at=NOON,
     revision="a",
-)
-identifiers = st.text("abcdef0123456789-", min_size=1, max_size=12)
-utc_moments = moments.map(lambda moment: moment.astimezone(UTC))
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text("añ中🫖 ", max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text("abc", max_size=3), inner, max_size=3)
-    ),
-    max_leaves=6,
-)
-records = st.builds(
-    Record,
-    id=identifiers,
-    scope=scopes,
-    kind=st.sampled_from(KINDS),
-    content=texts,
-    tags=st.lists(texts, max_size=3, unique=True).map(tuple),
-    attributes=attributes,
-    provenance=st.builds(
-        Provenance,
-        conversation_id=st.none() | texts,
-        run_id=st.none() | texts,
-        author=st.none() | texts,
-        role=st.none() | st.sampled_from(["user", "assistant"]),
-    ),
-    created_at=utc_moments,
-    updated_at=utc_moments,
-    observed_at=utc_moments,
-    invalid_at=st.none() | utc_moments,
-    invalid_reason=st.none() | texts,
-    supersedes=st.none() | identifiers,
-    superseded_by=st.none() | identifiers,
-    expires_at=st.none() | utc_moments,
-    revision=identifiers,
-    position=st.integers(0, 999),
-    target=st.none() | texts,
-    payload=json_values,
-    supports=st.lists(identifiers, max_size=3).map(tuple),
 )
 
 

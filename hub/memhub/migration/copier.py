@@ -85,18 +85,24 @@ class Copier:
     async def _page(self, records: Sequence[Record], lap: int, writer: Writer) -> bool:
         ids = [record.id for record in records]
         known = await asyncio.to_thread(self.checkpoint.known, ids)
-        fresh = [record for record in records if _is_new(record, known.get(record.id))]
+        fresh: dict[str, Record] = {}
+        for record in records:
+            version, row = self.source.version(record), known.get(record.id)
+            if record.id in fresh and version != self.source.version(fresh[record.id]):
+                raise self._twice(record.id)
+            if row is None or row.revision != version:
+                fresh[record.id] = record
         if fresh:
             await self._check_apart(fresh)
-        for batch in await writer.batches(fresh) if fresh else ():
+        for batch in await writer.batches(list(fresh.values())) if fresh else ():
             await self._bring(batch, lap, writer)
         return bool(fresh)
 
-    async def _check_apart(self, fresh: Sequence[Record]) -> None:
+    async def _check_apart(self, fresh: Iterable[str]) -> None:
         """A target that gives new ids must not be the source itself: its records would come back as new."""
         if self.target.capabilities.restore:
             return
-        twins = await asyncio.to_thread(self.checkpoint.held, [record.id for record in fresh])
+        twins = await asyncio.to_thread(self.checkpoint.held, fresh)
         if twins:
             raise Conflict(
                 f"{self.source.name} and {self.target.name} are one store under two names: "
@@ -113,7 +119,8 @@ class Copier:
         if before and await self._is_held(kept, names):
             ids: list[str | None] = [names[record.id] for record in kept]
         else:
-            self._check_changing(before)
+            if before and self.source.steady:
+                raise self._twice(before[0].source)
             await self._withdraw(before)
             outside = {id: name for id, name in names.items() if id not in {one.id for one in batch}}
             ids = await writer.write([relinked(record, outside) for record in kept]) if kept else []
@@ -132,9 +139,10 @@ class Copier:
             for record in kept
         )
 
-    def _check_changing(self, before: Sequence[Moved]) -> None:
-        if before and self.source.steady:
-            raise InvalidInput(f"id: {before[0].source!r} is given twice, with different content; keep one")
+    def _twice(self, id: str) -> InvalidInput:
+        return InvalidInput(
+            f"{self.source.name}: id: {id!r} is given twice, with different content; keep one"
+        )
 
     async def _withdraw(self, rows: Iterable[Moved]) -> None:
         """Remove from the target what the source no longer holds, or holds otherwise."""
@@ -161,17 +169,13 @@ class Copier:
     def _row(self, record: Record, held: Record | None, names: Mapping[str, str]) -> Moved:
         target = names.get(record.id) if held is not None else None
         wanted = self._digest(held, names) if held is not None and target is not None else None
-        return Moved(record.id, target, record.revision, wanted)
+        return Moved(record.id, target, self.source.version(record), wanted)
 
     def _digest(self, record: Record, names: Mapping[str, str]) -> bytes:
         return digest(relinked(record, names), ignoring=self.fit.unheld(record))
 
     async def _state(self, name: str) -> str | None:
         return await asyncio.to_thread(self.checkpoint.state, name)
-
-
-def _is_new(record: Record, known: Moved | None) -> bool:
-    return known is None or known.revision != record.revision
 
 
 def _named(batch: Sequence[Record]) -> list[str]:

@@ -102,7 +102,8 @@ class Fit:
     def unheld(self, record: Record) -> frozenset[str]:
         """The fields of a fitted record that the target sets by itself."""
         given = set() if self.caps.restore else set(_TIMES)
-        if not self._keeps("at" if self.as_turn(record) else "observed_at", record):
+        merges = self.caps.duplicates == "merged"
+        if merges or not self._keeps("at" if self.as_turn(record) else "observed_at", record):
             given.add("observed_at")
         return frozenset({"id", "revision", *given})
 

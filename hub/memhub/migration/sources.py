@@ -30,6 +30,9 @@ class Source(Protocol):
     async def fetch(self, ids: Sequence[str]) -> list[Record]:
         """Those of these records that are there."""
 
+    def version(self, record: Record) -> str:
+        """A text that differs once the record does."""
+
 
 class StoreSource:
     """The records of a store that these scopes cover; all of them where no scope is given."""
@@ -55,6 +58,10 @@ class StoreSource:
             async for page in self.pages():
                 found |= {record.id: record for record in page.records if record.id in missing}
         return [record for record in found.values() if _covered(record, self._scopes)]
+
+    def version(self, record: Record) -> str:
+        """The record's revision."""
+        return record.revision
 
 
 async def looked_up(store: MemoryStore, ids: Sequence[str]) -> dict[str, Record]:
