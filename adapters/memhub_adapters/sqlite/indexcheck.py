@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from memhub.search import BLOCK, STOPS
 from memhub.search.analyzer import fingerprint
 from memhub.search.documents import LENGTHS, Document
+from memhub.search.fresh import unpacked
 from memhub.search.indexing import Slot, is_turn, rebuilt
 from memhub_adapters.sqlite.book import Book
-from memhub_adapters.sqlite.fresh import unpacked
 from memhub_adapters.sqlite.rows import COLUMNS, slot_of
 from memhub_adapters.sqlite.scopes import Room, rooms
 from memhub_adapters.sqlite.transaction import Transaction

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from memhub.search import BLOCK, STOPS, Document, without
-from memhub_adapters.sqlite.fresh import FRESH, entry, mark, packed, unpacked
+from memhub.search.fresh import FRESH, entry, mark, packed, unpacked
 from memhub_adapters.sqlite.scopes import Room
 from memhub_adapters.sqlite.sql import integers, marks
 

@@ -3,7 +3,7 @@
 A record's key is scope number << 32 | its number in the scope, so that one scope's records lie
 together. Times are microseconds since 1970, UTC; ids that are canonical UUIDs take 16 bytes.
 Postings are packed as `memhub.search.documents` says, block = number >> 7; a scope's newest
-documents lie in `fresh`, see `fresh.py`.
+documents lie in `fresh`, see `memhub.search.fresh`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Documents not yet in the postings: one row each, so that a small write touches one page.
+"""Documents not yet in the postings: one row each, so that a small write stores one row.
 
 A scope's newest few documents lie in the `fresh` table, whole; when they are FRESH, they move into
 the postings together. A question reads both. A row holds the document's length code, the count and
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from memhub.search import STOPS, Document
+from memhub.search.documents import STOPS, Document
 
 __all__ = ["FRESH", "entry", "mark", "packed", "unpacked"]
 
