@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import threading
 
 import pytest
 
@@ -37,6 +38,40 @@ def test_a_file_taken_away_is_missed_at_once_and_works_again_when_put_back(path,
     asyncio.run(use())
     assert_sound(path)
     assert stored(path) == ["green tea", "white tea"]
+
+
+def test_a_write_that_went_with_its_file_is_not_acknowledged(path, tmp_path, monkeypatch):
+    async def use() -> None:
+        adapter = SqliteAdapter(path)
+        async with MemoryStore(adapter) as store:
+            await store.observe(fact("green tea"))
+            passed = seen_by_check(adapter, monkeypatch)
+            with Child("hold", path) as holder:
+                holder.hear()
+                writing = asyncio.create_task(store.observe(fact("black tea")))
+                await asyncio.to_thread(passed.wait)
+                path.rename(tmp_path / "away.db")
+                holder.go()
+                holder.hear()
+                with pytest.raises(Unavailable, match="what was just written went with it") as refused:
+                    await writing
+                assert not refused.value.unapplied
+                holder.end()
+
+    asyncio.run(use())
+    assert not path.exists()
+
+
+def seen_by_check(adapter, monkeypatch) -> threading.Event:
+    """Set once a write has found its file in place and goes on to wait for the lock."""
+    passed, check = threading.Event(), adapter._file.check
+
+    def checked(db, **options):
+        check(db, **options)
+        passed.set()
+
+    monkeypatch.setattr(adapter._file, "check", checked)
+    return passed
 
 
 def test_a_store_that_was_deleted_is_never_replaced_by_an_empty_one(path, tmp_path):

@@ -104,7 +104,7 @@ picks = st.integers(0, 11)
 steps = st.one_of(
     st.tuples(st.just("fact"), scopes, texts),
     st.tuples(st.just("turns"), scopes, st.lists(texts, min_size=1, max_size=3)),
-    st.tuples(st.just("keyed"), scopes, st.sampled_from(["k1", "k2"])),
+    st.tuples(st.just("keyed"), scopes, st.sampled_from(["k1", "k2"]), st.none() | picks),
     st.tuples(st.just("supersede"), picks, texts),
     st.tuples(st.just("update"), picks, texts),
     st.tuples(st.just("invalidate"), picks),
@@ -116,7 +116,8 @@ steps = st.one_of(
 async def take(store: MemoryStore, step: tuple, homes: dict[str, Scope]) -> object:
     """One write; a pick names one of the prepared records."""
     verb, about, *rest = step
-    id = list(homes)[about % len(homes)] if isinstance(about, int) else ""
+    ids = list(homes)
+    id = ids[about % len(ids)] if isinstance(about, int) else ""
     match verb:
         case "fact":
             done = await store.observe(Observation(about, facts=[Fact(rest[0])]))
@@ -124,7 +125,8 @@ async def take(store: MemoryStore, step: tuple, homes: dict[str, Scope]) -> obje
             turns = [Turn("user", text, speaker="Anna") for text in rest[0]]
             done = await store.observe(Observation(about, turns=turns, provenance=Provenance("c")))
         case "keyed":
-            done = await store.observe(Observation(about, facts=[Fact("once")], idempotency_key=rest[0]))
+            once = Fact("once", supersedes=None if rest[1] is None else ids[rest[1] % len(ids)])
+            done = await store.observe(Observation(about, facts=[once], idempotency_key=rest[0]))
         case "supersede":
             done = await store.observe(Observation(homes[id], facts=[Fact(rest[0], supersedes=id)]))
         case "update":
