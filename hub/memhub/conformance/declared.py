@@ -16,7 +16,8 @@ def declares(caps: Capabilities, name: str) -> bool:
     Finer: `facts.tags`, `turns.at`, `patch.kind`, `filters.time`, `filters.gte` (each also with
     `all`); `verbatim` (facts or turns are kept as given), `extracted_turns`, `several` (three items
     in one observation), `distinct` (equal texts are two records), `search` (any mode), `found`
-    (a listing or a search), `full_listing`. Raises KeyError for any other name.
+    (a listing or a search), `full_listing`, `changes` (update, delete or invalidate). Raises KeyError
+    for any other name.
     """
     whole, dot, part = name.partition(".")
     if dot:
@@ -39,13 +40,14 @@ def _shorthand(caps: Capabilities) -> Mapping[str, bool]:
         "search": bool(caps.modes),
         "found": bool(caps.modes) or caps.listing > 0,
         "full_listing": caps.listing >= limits.LIMIT,
+        "changes": bool(caps.patch) or caps.delete or caps.invalidation,
     }
 
 
 def _parts(caps: Capabilities, whole: str) -> Mapping[str, bool]:
     known, held = {
-        "facts": (FACT_FIELDS, caps.fact_fields),
-        "turns": (TURN_FIELDS, caps.turn_fields),
+        "facts": (FACT_FIELDS, caps.fact_fields if caps.facts != "no" else frozenset()),
+        "turns": (TURN_FIELDS, caps.turn_fields if caps.turns != "no" else frozenset()),
         "patch": (PATCH_FIELDS, caps.patch),
         "filters": (_filters(FILTERS_ALL), _filters(caps.filters)),
     }[whole]

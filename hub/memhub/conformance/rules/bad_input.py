@@ -23,7 +23,7 @@ NO_TIME: Final = datetime(2026, 1, 1)  # noqa: DTZ001 - a time without a zone is
 
 
 @rule(tier=1)
-async def text_that_is_no_text_isinvalid(ctx: Context) -> None:
+async def text_that_is_no_text_is_refused(ctx: Context) -> None:
     """Blank text, NUL and lone surrogates are InvalidInput as content and as a question."""
     for text in NO_TEXTS:
         await invalid(ctx, "content", _observing(ctx, Fact(text)))
@@ -32,7 +32,7 @@ async def text_that_is_no_text_isinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def facts_above_the_limits_areinvalid(ctx: Context) -> None:
+async def facts_above_the_limits_are_refused(ctx: Context) -> None:
     """A fact with too long a text, too many tags or attributes, is InvalidInput, never shortened."""
     large: dict[str, int | str] = {f"k{n}": n for n in range(limits.ATTRIBUTE_KEYS + 1)}
     facts = (
@@ -49,7 +49,7 @@ async def facts_above_the_limits_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def observations_above_the_limits_areinvalid(ctx: Context) -> None:
+async def observations_above_the_limits_are_refused(ctx: Context) -> None:
     """1,001 facts or turns, facts and turns at once, and neither, are InvalidInput."""
     scope, many = ctx.scope(), limits.ITEMS + 1
     observations = (
@@ -65,7 +65,7 @@ async def observations_above_the_limits_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def scopes_above_the_limit_areinvalid(ctx: Context) -> None:
+async def scopes_above_the_limit_are_refused(ctx: Context) -> None:
     """A scope of 513 bytes, or with NUL or a lone surrogate, is InvalidInput to write and to read."""
     for name in ("é" * (limits.SCOPE_BYTES // 2), "nul \0", "lone \udfff"):
         await invalid(ctx, "scope", partial(ctx.keep, "x", scope=Scope(name)))
@@ -73,7 +73,7 @@ async def scopes_above_the_limit_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def questions_above_the_limits_areinvalid(ctx: Context) -> None:
+async def questions_above_the_limits_are_refused(ctx: Context) -> None:
     """Too long a text, a limit outside 0 to 1,000 and 101 scopes are InvalidInput, never cut."""
     await invalid(ctx, "text", _asking(ctx, text="x" * (limits.QUERY_CHARS + 1)))
     for limit in (-1, limits.LIMIT + 1, 10_000):
@@ -84,7 +84,7 @@ async def questions_above_the_limits_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def times_without_a_zone_areinvalid(ctx: Context) -> None:
+async def times_without_a_zone_are_refused(ctx: Context) -> None:
     """A naive datetime is InvalidInput wherever a time goes."""
     await invalid(ctx, "observed_at", lambda: ctx.keep("x", at=NO_TIME))
     await invalid(ctx, "expires_at", _observing(ctx, Fact("x", expires_at=NO_TIME)))
@@ -95,7 +95,7 @@ async def times_without_a_zone_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def numbers_that_json_loses_areinvalid(ctx: Context) -> None:
+async def numbers_that_json_loses_are_refused(ctx: Context) -> None:
     """NaN, infinities and integers beyond 2^53 are InvalidInput as attributes and in `where`."""
     for number in (math.nan, math.inf, -math.inf, limits.INTEGER + 1):
         await invalid(ctx, "attributes", _observing(ctx, Fact("x", attributes={"n": number})))
@@ -103,14 +103,14 @@ async def numbers_that_json_loses_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def conditions_without_a_meaning_areinvalid(ctx: Context) -> None:
+async def conditions_without_a_meaning_are_refused(ctx: Context) -> None:
     """A bare list, an empty `in`, a None, an unknown operator: InvalidInput, never ignored."""
     for condition in CONDITIONS:
         await invalid(ctx, "where", partial(ctx.store.recall, Query(ctx.scope(), where={"n": condition})))
 
 
 @rule(tier=1)
-async def ids_that_are_no_ids_areinvalid(ctx: Context) -> None:
+async def ids_that_are_no_ids_are_refused(ctx: Context) -> None:
     """An id is 1 to 512 printable characters; anything else is InvalidInput for every verb."""
     for id in ("", "a\nb", "nul \0", "x" * (limits.ID_CHARS + 1)):
         await invalid(ctx, "id", partial(ctx.store.get, id))
@@ -120,7 +120,7 @@ async def ids_that_are_no_ids_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def patches_without_a_meaning_areinvalid(ctx: Context) -> None:
+async def patches_without_a_meaning_are_refused(ctx: Context) -> None:
     """An empty patch, and a key both set and removed, are InvalidInput."""
     both = Patch(set_attributes={"k": 1}, remove_attributes=["k"])
     for patch in (Patch(), both, Patch(content=" "), Patch(tags=["x"] * 65)):
@@ -128,7 +128,7 @@ async def patches_without_a_meaning_areinvalid(ctx: Context) -> None:
 
 
 @rule(tier=1)
-async def a_query_that_contradicts_itself_isinvalid(ctx: Context) -> None:
+async def a_query_that_contradicts_itself_is_refused(ctx: Context) -> None:
     """`as_of` with include_invalidated, and text with a cursor, are InvalidInput."""
     then = ctx.clock() - timedelta(days=1)
     both = Query(ctx.scope(), as_of=then, include_invalidated=True)

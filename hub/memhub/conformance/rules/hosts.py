@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from memhub.conformance.context import Context
 from memhub.conformance.definition import Skipped, rule
 from memhub.conformance.expect import equal, true
@@ -24,8 +26,7 @@ async def stats_count_one_scope(ctx: Context) -> None:
 @rule(needs=["facts", "stats", "invalidation", "expiry"])
 async def stats_tell_live_from_gone(ctx: Context) -> None:
     """Stats count live, invalidated and expired records; one that is both counts as expired."""
-    expires = ctx.clock.advance(hours=1)
-    ctx.clock.advance(hours=-1)
+    expires = ctx.clock() + timedelta(hours=1)
     records = [
         await ctx.keep(Fact(f"memory {n}", expires_at=expires if n in (3, 4, 5) else None)) for n in range(6)
     ]
@@ -76,8 +77,7 @@ async def stats_of_everything_add_up(ctx: Context) -> None:
 @rule(needs=["facts", "scan", "invalidation", "expiry"])
 async def scan_shows_everything_once(ctx: Context) -> None:
     """Scan shows every record once, in the order written, invalidated and expired ones too."""
-    expires = ctx.clock.advance(hours=1)
-    ctx.clock.advance(hours=-1)
+    expires = ctx.clock() + timedelta(hours=1)
     kept = [await ctx.keep(Fact(f"memory {n}", expires_at=expires if n == 1 else None)) for n in range(4)]
     await ctx.store.invalidate(kept[2].id)
     ctx.clock.advance(hours=1)
@@ -107,8 +107,7 @@ async def scan_shows_nothing_deleted(ctx: Context) -> None:
 async def sweep_removes_the_expired_alone(ctx: Context) -> None:
     """Sweep deletes what has expired, counts it, and leaves the rest."""
     for hours in (1, 2, 3):
-        await ctx.keep(Fact(f"memory for {hours} h", expires_at=ctx.clock.advance(hours=hours)))
-        ctx.clock.advance(hours=-hours)
+        await ctx.keep(Fact(f"memory for {hours} h", expires_at=ctx.clock() + timedelta(hours=hours)))
     await ctx.keep("memory that lasts")
     ctx.clock.advance(hours=2)
     equal([await ctx.store.sweep() for _ in range(2)], [2, 0], "records swept, twice")

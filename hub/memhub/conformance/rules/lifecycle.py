@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Final
 
 from memhub.conformance.context import Context
 from memhub.conformance.definition import rule
-from memhub.conformance.expect import equal, raises, true
+from memhub.conformance.expect import Broken, equal, raises, true
 from memhub.errors import Closed, Conflict, HubError, NotFound
 from memhub.events import Event, MemoryDeleted, MemoryInvalidated, MemorySearched, MemoryWritten
 from memhub.records import Fact, Patch, Query
@@ -116,7 +116,10 @@ async def errors_do_not_quote_memories(ctx: Context) -> None:
 
 
 async def _next(told: SimpleQueue[Event]) -> Event:
-    return await asyncio.to_thread(told.get, timeout=PATIENCE)
+    try:
+        return await asyncio.to_thread(told.get, timeout=PATIENCE)
+    except Empty:
+        raise Broken(f"an event: has not been told within {PATIENCE:g} s") from None
 
 
 def _expect(ctx: Context, event: Event, kind: type[Event], **facts: object) -> None:

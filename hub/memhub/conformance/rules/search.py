@@ -72,8 +72,9 @@ async def a_word_finds_the_texts_that_hold_it(ctx: Context) -> None:
 @rule(needs=["verbatim", "keyword"])
 async def several_words_are_any_of_them(ctx: Context) -> None:
     """A question of several words finds texts with any of them, those with more of them first."""
-    for text in ("green paint", "green tea leaves", "tea leaves", "black coffee"):
+    for text in ("green tea leaves", "green paint", "tea leaves", "black coffee"):
         await ctx.keep(text)
+        ctx.clock.advance(seconds=1)
     found = await ctx.search("green tea leaves")
     equal(found[:1], ["green tea leaves"], "first hit")
     equal(sorted(found), ["green paint", "green tea leaves", "tea leaves"], "contents found")

@@ -48,7 +48,7 @@ async def undeclared_invalidation_is_refused(ctx: Context) -> None:
     await refused(ctx, "invalidate", "", lambda: ctx.store.invalidate("some-id"))
 
 
-@rule(lacks=["revisions"])
+@rule(needs=["changes"], lacks=["revisions"])
 async def undeclared_revisions_are_refused(ctx: Context) -> None:
     """A store without conditional writes refuses a revision, in each verb that it has."""
     store, caps = ctx.store, ctx.caps

@@ -37,7 +37,7 @@ async def an_update_of_the_text_keeps_all_else(ctx: Context) -> None:
 @rule(needs=["facts.all", "patch.all", "expiry"])
 async def an_update_of_anything_keeps_the_text(ctx: Context) -> None:
     """Updating each field changes that field alone."""
-    later = ctx.clock() + timedelta(days=30)
+    later = ctx.clock() + timedelta(days=120)
     changes: tuple[tuple[Patch, dict[str, object]], ...] = (
         (Patch(kind="preference"), {"kind": "preference"}),
         (Patch(tags=["new", "tags"]), {"tags": ("new", "tags")}),
