@@ -32,7 +32,7 @@ from memhub.records import (
 from memhub.scope import Scope
 
 if TYPE_CHECKING:
-    from memhub.upkeep import Upkeep
+    from memhub.upkeep import Progress, Upkeep
 
 __all__ = ["Adapter", "Read", "Write"]
 
@@ -147,6 +147,13 @@ class Adapter(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """Release what this adapter itself opened."""
+
+    async def reembed(self, progress: Progress | None = None) -> int:
+        """Make every vector anew with this adapter's embedder, going on where another run stopped.
+
+        Returns how many records were embedded. Needed where `semantic` is among the modes.
+        """
+        raise NotImplementedError
 
     def upkeep(self) -> Upkeep | None:
         """What looks after the provider's own files, where it has any."""

@@ -124,6 +124,10 @@ class BlockingMemoryStore:
         """For hosts: delete what has expired; returns how many records."""
         return self._portal.call(self._store.sweep)
 
+    def reembed(self, *, progress: Progress | None = None) -> int:
+        """For hosts: make every vector anew with the configured embedder; returns how many records."""
+        return self._portal.call(lambda: self._store.reembed(progress=progress))
+
     def upkeep(self) -> BlockingUpkeep:
         """For hosts: backup, check and reindex of the store's own files."""
         return BlockingUpkeep(self._store.upkeep(), self._portal)

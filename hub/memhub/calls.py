@@ -40,6 +40,17 @@ class Retry:
     min_delay: float = 0.1
     max_delay: float = 8.0
 
+    def delay(self, state: RetryCallState) -> float:
+        """Seconds until tenacity makes its next attempt, after one that raised."""
+        from tenacity import wait_exponential, wait_random
+
+        error = state.outcome.exception() if state.outcome else None
+        asked = error.retry_after if isinstance(error, HubError) else None
+        if asked is not None:
+            return min(asked, self.max_delay)
+        grown = wait_exponential(multiplier=self.min_delay, max=self.max_delay)(state)
+        return min(self.max_delay, grown + wait_random(0, self.min_delay)(state))
+
 
 class Calls:
     """Runs the calls of one store. `timeout` is in seconds and spans all attempts; None waits forever."""
@@ -114,21 +125,11 @@ class Calls:
         return await AsyncRetrying(
             sleep=self.sleep or asyncio.sleep,
             stop=stop_after_attempt(self._retry.attempts),
-            wait=self._delay,
+            wait=self._retry.delay,
             retry=retry_if_exception(lambda error: isinstance(error, HubError) and error.retryable),
             before_sleep=lambda state: self._scheduled(operation, state),
             reraise=True,
         )(next_attempt)
-
-    def _delay(self, state: RetryCallState) -> float:
-        from tenacity import wait_exponential, wait_random
-
-        error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after if isinstance(error, HubError) else None
-        if asked is not None:
-            return min(asked, self._retry.max_delay)
-        low, high = self._retry.min_delay, self._retry.max_delay
-        return min(high, wait_exponential(multiplier=low, max=high)(state) + wait_random(0, low)(state))
 
     def _scheduled(self, operation: str, state: RetryCallState) -> None:
         from memhub.events import RetryScheduled

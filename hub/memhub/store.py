@@ -34,7 +34,7 @@ from memhub.scope import Scope
 if TYPE_CHECKING:
     from memhub.adapter import Adapter
     from memhub.capabilities import Capabilities
-    from memhub.upkeep import Upkeep
+    from memhub.upkeep import Progress, Upkeep
 
 __all__ = ["MemoryStore"]
 
@@ -257,6 +257,16 @@ class MemoryStore:
             cursor = page.cursor
             if cursor is None:
                 return gone
+
+    async def reembed(self, *, progress: Progress | None = None) -> int:
+        """For hosts: make every vector anew with the configured embedder; returns how many records.
+
+        Goes on where another run stopped, has no deadline, and is needed after the embedder changed.
+        """
+        self.capabilities.require("semantic", operation="reembed")
+        return await self._run(
+            "reembed", lambda: self._adapter.reembed(progress), repeatable=True, timeout=None
+        )
 
     def upkeep(self) -> Upkeep:
         """For hosts: backup, check and reindex of the store's own files. Its errors are the contract's.
