@@ -1,0 +1,31 @@
+"""Failure: a provider's call that came to nothing usable, told without any of its text."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from memhub.errors import HubError, NativeError
+
+__all__ = ["Effect", "Failure"]
+
+Effect = Literal["none", "unknown", "done"]
+"""What a failed call did: nothing; perhaps something, now or later; or what it did it has done."""
+
+
+class Failure(Exception):
+    """What adapters raise in place of errors whose text could hold a key or a memory."""
+
+    def __init__(self, kind: str, effect: Effect) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.effect = effect
+
+    def facts(self) -> dict[str, str | int | None]:
+        """What else is known, and harmless."""
+        return {}
+
+    def told(self, error: HubError) -> HubError:
+        """The contract's error with a harmless stand-in for this one as its cause."""
+        error.unapplied = self.effect == "none"
+        error.__cause__ = NativeError(self.kind, **self.facts()).with_traceback(self.__traceback__)
+        return error

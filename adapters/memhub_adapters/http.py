@@ -1,0 +1,202 @@
+"""HTTP for adapters: one httpx client an event loop, bodies of bounded size, failures that hold no text.
+
+A failure says whether the request may have taken effect, which is what a caller must know before
+it repeats one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from memhub import __version__
+from memhub_adapters.failure import Effect, Failure
+
+if TYPE_CHECKING:
+    import httpx
+
+__all__ = ["LARGEST", "Answer", "Http", "HttpFailure"]
+
+LARGEST: Final = 8 * 2**20
+"""Bytes of a body, decompressed, that are read; a longer one is a failure."""
+
+_NEVER_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol", "ProxyError")
+_ANSWERED: Final = ("DecodingError",)
+_CODE: Final = re.compile("[a-z_]{1,40}")
+_REQUEST_ID: Final = re.compile("[0-9a-f-]{8,36}")
+
+
+class HttpFailure(Failure):
+    """A request without a usable answer. Holds nothing of what was sent, and no text of the answer.
+
+    `kind` is httpx's name for what went wrong, or what we found wrong. `code` and `request_id` are
+    the provider's own, kept only where they look as such and so can be no key. `retry_after` is in seconds.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        effect: Effect,
+        *,
+        status: int | None = None,
+        code: str | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(kind, effect)
+        self.status = status
+        self.code = code
+        self.request_id = request_id
+        self.retry_after = retry_after
+
+    def facts(self) -> dict[str, str | int | None]:
+        return {"status": self.status, "code": self.code, "request_id": self.request_id}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back, whole. Header names are lower case."""
+
+    status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes = b""
+
+    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        """The body as JSON. Raises HttpFailure when it is none: whatever was asked for was done."""
+        try:
+            return json.loads(self.content)
+        except (ValueError, RecursionError):
+            pass
+        raise HttpFailure("UnreadableBody", "done", status=self.status, request_id=self.request_id)
+
+    @property
+    def request_id(self) -> str | None:
+        """The provider's name for the request, where it gave one."""
+        return _matching(_REQUEST_ID, self.headers.get("x-request-id"))
+
+    @property
+    def retry_after(self) -> float | None:
+        """Seconds of `Retry-After`; None for a date, which would need a clock, or nonsense."""
+        text = self.headers.get("retry-after", "").strip()
+        return float(text) if text.isascii() and text.isdecimal() and len(text) < len("1000000") else None
+
+    def failure(self, effect: Effect) -> HttpFailure:
+        """The failure that this answer's status is."""
+        return HttpFailure(
+            "Status",
+            effect,
+            status=self.status,
+            code=self._code(),
+            request_id=self.request_id,
+            retry_after=self.retry_after,
+        )
+
+    def _code(self) -> str | None:
+        try:
+            body = json.loads(self.content)
+        except (ValueError, RecursionError):
+            return None
+        return _matching(_CODE, body.get("code")) if isinstance(body, dict) else None
+
+
+class Http:
+    """Sends requests to one endpoint. `timeout` is in seconds, of each step of a request.
+
+    Each event loop gets a client of its own on first use; it is closed with the loop, or by
+    `aclose`. Proxies and credentials of the environment are not used, and redirects not followed.
+    """
+
+    def __init__(self, endpoint: str, *, timeout: float) -> None:
+        self.endpoint = endpoint
+        self._timeout = timeout
+        self._lives: dict[asyncio.AbstractEventLoop, AsyncGenerator[httpx.AsyncClient, None]] = {}
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+        self._lock = threading.Lock()
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str],
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+    ) -> Answer:
+        """The answer, whatever its status. Raises HttpFailure when there is none, or too long a one."""
+        import httpx
+
+        client = await self._client()
+        try:
+            request = client.build_request(method, path, headers=headers, params=params, content=body)
+            response = await client.send(request, stream=True)
+            try:
+                content = await _content(response)
+            finally:
+                await response.aclose()
+        except httpx.HTTPError as error:
+            kind = type(error).__name__
+        else:
+            return Answer(response.status_code, response.headers, content)
+        # Raised out here, so that no error of httpx, which knows the request, hangs on as __context__.
+        raise HttpFailure(kind, _effect(kind))
+
+    async def aclose(self) -> None:
+        """Close the client of this loop, and ask the other loops that are running to close theirs."""
+        here = asyncio.get_running_loop()
+        with self._lock:
+            lives = dict(self._lives)
+        for loop, life in lives.items():
+            if loop is here:
+                await life.aclose()
+            elif loop.is_running():
+                asyncio.run_coroutine_threadsafe(life.aclose(), loop)
+
+    async def _client(self) -> httpx.AsyncClient:
+        loop = asyncio.get_running_loop()
+        client = self._clients.get(loop)
+        if client is None:
+            life = self._life(loop)
+            client = await anext(life)
+            with self._lock:
+                self._lives[loop], self._clients[loop] = life, client
+        return client
+
+    async def _life(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[httpx.AsyncClient, None]:
+        """A client from first use to the end of its loop, which closes its async generators."""
+        import httpx
+
+        agent = {"user-agent": f"memhub/{__version__}", "accept": "application/json"}
+        try:
+            async with httpx.AsyncClient(
+                base_url=self.endpoint, headers=agent, timeout=self._timeout, trust_env=False
+            ) as client:
+                yield client
+        finally:
+            with self._lock:
+                self._lives.pop(loop, None)
+                self._clients.pop(loop, None)
+
+
+async def _content(response: httpx.Response) -> bytes:
+    parts, size = [], 0
+    async for part in response.aiter_bytes():
+        size += len(part)
+        if size > LARGEST:
+            raise HttpFailure("BodyTooLarge", "done", status=response.status_code)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _matching(pattern: re.Pattern[str], value: object) -> str | None:
+    return value if isinstance(value, str) and pattern.fullmatch(value) else None
+
+
+def _effect(kind: str) -> Effect:
+    if kind in _NEVER_SENT:
+        return "none"
+    return "done" if kind in _ANSWERED else "unknown"
