@@ -3,13 +3,15 @@
 import asyncio
 import os
 import shutil
+import sqlite3
 import threading
 
 import pytest
 
 from children import Child
-from memhub import MemoryStore, Unavailable
+from memhub import InvalidConfig, MemoryStore, Unavailable
 from memhub_adapters.sqlite import SqliteAdapter
+from sqlite_child import SCOPE
 from sqlite_files import assert_sound, contents, digest, fact, fill, stored
 
 
@@ -44,19 +46,21 @@ def test_a_write_that_went_with_its_file_is_not_acknowledged(path, tmp_path, mon
     async def use() -> None:
         adapter = SqliteAdapter(path)
         async with MemoryStore(adapter) as store:
-            await store.observe(fact("green tea"))
+            green = (await store.observe(fact("green tea"))).records[0]
             passed = seen_by_check(adapter, monkeypatch)
             with Child("hold", path) as holder:
                 holder.hear()
-                writing = asyncio.create_task(store.observe(fact("black tea")))
+                calls = [store.observe(fact("black tea")), store.delete(green.id), store.purge(SCOPE)]
+                writing = asyncio.gather(*calls, return_exceptions=True)
                 await asyncio.to_thread(passed.wait)
                 path.rename(tmp_path / "away.db")
                 holder.go()
                 holder.hear()
-                with pytest.raises(Unavailable, match="what was just written went with it") as refused:
-                    await writing
-                assert not refused.value.unapplied
+                refused = await writing
                 holder.end()
+            assert [error.operation for error in refused] == ["observe", "delete", "purge"]
+            assert all("what was just written went with it" in str(error) for error in refused)
+            assert not any(error.unapplied for error in refused)
 
     asyncio.run(use())
     assert not path.exists()
@@ -72,6 +76,27 @@ def seen_by_check(adapter, monkeypatch) -> threading.Event:
 
     monkeypatch.setattr(adapter._file, "check", checked)
     return passed
+
+
+def test_a_file_that_comes_back_is_verified_anew(path, tmp_path):
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE song(title TEXT)")
+    other.close()
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            await store.observe(fact("green tea"))
+            for file in list(tmp_path.glob("m.db*")):
+                file.rename(tmp_path / f"away-{file.name}")
+            with pytest.raises(Unavailable, match="was removed"):
+                await store.observe(fact("black tea"))
+            # The same inode, so that only its contents tell what came back.
+            (tmp_path / "away-m.db").write_bytes((tmp_path / "other.db").read_bytes())
+            (tmp_path / "away-m.db").rename(path)
+            with pytest.raises(InvalidConfig, match="of another program"):
+                await store.observe(fact("black tea"))
+
+    asyncio.run(use())
 
 
 def test_a_store_that_was_deleted_is_never_replaced_by_an_empty_one(path, tmp_path):

@@ -21,8 +21,10 @@ from memhub import (
     Observation,
     Patch,
     Provenance,
+    Query,
     Scope,
     Turn,
+    Unavailable,
     changes,
 )
 from memhub_adapters.in_memory import InMemoryAdapter
@@ -68,12 +70,15 @@ def test_sixteen_concurrent_writes_take_one_commit(tmp_path):
 
 
 @pytest.mark.parametrize("place", [0, 7, 15])
-@pytest.mark.parametrize("fault", ["superseded twice", "stale revision", "no such record", "half a batch"])
+@pytest.mark.parametrize(
+    "fault", ["superseded twice", "stale revision", "no such record", "half a batch", "half written"]
+)
 def test_one_refused_write_of_a_group_fails_alone(tmp_path, place, fault):
     path = tmp_path / "m.db"
 
     async def use() -> None:
-        async with MemoryStore(SqliteAdapter(path)) as store:
+        adapter = SqliteAdapter(path)
+        async with MemoryStore(adapter) as store:
             old, new = [(await store.observe(fact(text))).records[0] for text in ("green tea", "black tea")]
             await store.observe(Observation(SCOPE, facts=[Fact("oolong", supersedes=old.id)]))
             half = [Fact("half"), Fact("of it", supersedes=old.id)]
@@ -82,17 +87,39 @@ def test_one_refused_write_of_a_group_fails_alone(tmp_path, place, fault):
                 "stale revision": lambda: store.update(new.id, Patch(content="x"), revision="stale"),
                 "no such record": lambda: store.delete("unknown"),
                 "half a batch": lambda: store.observe(Observation(SCOPE, facts=half)),
+                "half written": lambda: store.observe(
+                    Observation(SCOPE, facts=[Fact("a"), Fact("b" * 20_000)])
+                ),
             }
+            await adapter._writer.run(lambda book: book.db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 10_000))
             others = [store.observe(fact(f"tea {n}")) for n in range(15)]
             calls = [*others[:place], faults[fault](), *others[place:]]
             done = await together(path, store, calls)
             refused = done.pop(place)
-            assert isinstance(refused, NotFound if fault == "no such record" else Conflict)
+            kind = {"no such record": NotFound, "half written": Unavailable}.get(fault, Conflict)
+            assert isinstance(refused, kind)
             assert [one.records[0].content for one in done] == [f"tea {n}" for n in range(15)]
 
     asyncio.run(use())
     assert_sound(path)
     assert stored(path) == ["green tea", "black tea", "oolong", *(f"tea {n}" for n in range(15))]
+
+
+def test_a_scope_that_a_refused_write_would_have_made_is_made_by_the_next(tmp_path):
+    path, scope = tmp_path / "m.db", Scope("new")
+
+    async def use() -> None:
+        async with MemoryStore(SqliteAdapter(path)) as store:
+            old = (await store.observe(fact("green tea"))).records[0]
+            elsewhere = Observation(scope, facts=[Fact("x", supersedes=old.id)], idempotency_key="key")
+            calls = [fact("black tea"), elsewhere, Observation(scope, facts=[Fact("white tea")])]
+            _, refused, _ = await together(path, store, [store.observe(call) for call in calls])
+            assert isinstance(refused, NotFound)
+            found = await store.recall(Query(scope, text="tea"))
+            assert [hit.record.content for hit in found.hits] == ["white tea"]
+
+    asyncio.run(use())
+    assert_sound(path)
 
 
 SCOPES = [Scope("a"), Scope("b"), Scope(tenant="acme", user="u"), Scope(tenant="acme")]
