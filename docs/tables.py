@@ -6,13 +6,17 @@ import importlib
 import importlib.util
 import pkgutil
 from collections.abc import Callable, Mapping
+from itertools import groupby
 from pathlib import Path
 
 import memhub_adapters
 from memhub import FILTERS_ALL, Capabilities, errors
 from memhub.capabilities import FACT_FIELDS, PATCH_FIELDS, TURN_FIELDS
+from memhub.conformance.definition import Rule
+from memhub.conformance.rules import RULES
 
 README = Path(__file__).parent.parent / "README.md"
+CONFORMANCE = Path(__file__).parent / "conformance.md"
 
 ROWS: dict[str, Callable[[Capabilities], object]] = {
     "keeps what it is given": lambda caps: caps.persistent,
@@ -59,15 +63,40 @@ def tree() -> str:
     return f"```text\n{drawn.strip()}\n```"
 
 
-def filled(text: str) -> str:
-    """The text with every generated part made anew."""
-    for name, make in {"adapters": adapters, "errors": tree}.items():
+def rules() -> str:
+    """A table for every topic, a row for every rule."""
+    tables = []
+    for topic, one in groupby(RULES, key=lambda rule: rule.topic):
+        rows = [f"| `{rule.name}` | {rule.summary} | {_applies(rule)} |" for rule in one]
+        heading = topic.replace("_", " ").capitalize()
+        tables.append("\n".join((f"### {heading}\n", "| Rule | Promise | For |", "|---|---|---|", *rows)))
+    return "\n\n".join(tables)
+
+
+def filled(path: Path) -> str:
+    """The text of a document with every generated part made anew."""
+    text = path.read_text("utf-8")
+    for name, make in PARTS[path].items():
         before, opening, rest = text.partition(f"<!-- {name}: made by docs/tables.py -->\n")
         _, closing, after = rest.partition(f"\n<!-- /{name} -->")
         if not (opening and closing):
-            raise SystemExit(f"README.md: has no place for {name}")
+            raise SystemExit(f"{path.name}: has no place for {name}")
         text = before + opening + make() + closing + after
     return text
+
+
+PARTS: dict[Path, dict[str, Callable[[], str]]] = {
+    README: {"adapters": adapters, "errors": tree},
+    CONFORMANCE: {"rules": rules},
+}
+
+
+def _applies(rule: Rule) -> str:
+    """What a store must declare, or leave undeclared, for the rule to say something about it."""
+    needs = [f"`{name}`" for name in rule.needs if name != "persistent"]
+    lacks = [f"no `{name}`" for name in rule.lacks]
+    own = ["a store of its own"] if rule.fresh else []
+    return ", ".join((*needs, *lacks, *own)) or "every store"
 
 
 def _columns(declared: Capabilities | Mapping[str, Capabilities]) -> list[tuple[str, Capabilities]]:
@@ -92,4 +121,5 @@ def _cell(value: object) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(filled(README.read_text("utf-8")), "utf-8")
+    for document in PARTS:
+        document.write_text(filled(document), "utf-8")

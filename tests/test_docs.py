@@ -16,7 +16,7 @@ README = (ROOT / "README.md").read_text("utf-8")
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from tables import filled  # noqa: E402 - once the folder is on the path
+from tables import PARTS, filled  # noqa: E402 - once the folder is on the path
 
 
 def blocks(text: str, language: str) -> list[str]:
@@ -25,8 +25,9 @@ def blocks(text: str, language: str) -> list[str]:
     return [re.sub(rf"^{indent}", "", block, flags=re.MULTILINE) for indent, block in found]
 
 
-def test_what_is_made_from_the_code_is_current() -> None:
-    assert filled(README) == README
+@pytest.mark.parametrize("path", PARTS, ids=lambda path: path.name)
+def test_what_is_made_from_the_code_is_current(path: Path) -> None:
+    assert filled(path) == path.read_text("utf-8")
 
 
 def test_the_ten_lines_run_with_the_yaml_beside_them(tmp_path: Path) -> None:
