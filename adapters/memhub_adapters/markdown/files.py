@@ -1,0 +1,141 @@
+"""What the index knows of each file, in a table beside the records.
+
+A row with a `record` is the file of that record. One with a `fault` cannot be read. One with
+neither holds, in `id`, an id that another file has.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
+
+from memhub.scope import Scope
+from memhub_adapters.markdown.tree import Place, Stamp
+from memhub_adapters.sqlite.rows import id_of
+
+__all__ = [
+    "FORMAT",
+    "TABLES",
+    "Row",
+    "Seen",
+    "by_place",
+    "by_record",
+    "by_scope",
+    "put",
+    "put_all",
+    "remove",
+    "seen",
+]
+
+FORMAT: Final = 1
+"""Grows with every change of what files are read as; an index of another format is made anew."""
+
+TABLES: Final = """
+CREATE TABLE IF NOT EXISTS file(
+    scope INTEGER, name TEXT, mtime INTEGER, size INTEGER, inode INTEGER, seen INTEGER NOT NULL,
+    digest BLOB, record INTEGER, id TEXT, key TEXT, fault TEXT, line INTEGER, PRIMARY KEY(scope, name)
+) WITHOUT ROWID;
+CREATE UNIQUE INDEX IF NOT EXISTS file_record ON file(record) WHERE record IS NOT NULL;
+CREATE INDEX IF NOT EXISTS file_id ON file(id) WHERE id IS NOT NULL;
+"""
+
+RACY: Final = 2_000_000_000
+"""Nanoseconds: a file that had changed so shortly before it was looked at may change unseen."""
+
+_COLUMNS: Final = "scope, name, mtime, size, inode, seen, digest, record, id, key, fault, line"
+
+
+class Row(NamedTuple):
+    """One file. `scope` is its scope's number in the index, `seen` when it was looked at, in nanoseconds."""
+
+    scope: int
+    name: str
+    stamp: Stamp
+    seen: int
+    digest: bytes
+    record: int | None = None
+    id: str | None = None
+    key: str | None = None
+    fault: str | None = None
+    line: int | None = None
+
+
+class Seen(NamedTuple):
+    """What a look at a file compares; the digest only where time alone does not tell."""
+
+    stamp: Stamp
+    digest: bytes | None
+
+
+def seen(db: sqlite3.Connection, scope: int) -> dict[str, Seen]:
+    """What was seen of the files of one scope, by name."""
+    sql = (
+        f"SELECT name, mtime, size, inode, CASE WHEN mtime + {RACY} > seen THEN digest END "
+        "FROM file WHERE scope = ?"
+    )
+    return {name: Seen(Stamp(*stamp), digest) for name, *stamp, digest in db.execute(sql, (scope,))}
+
+
+def by_place(db: sqlite3.Connection, scope: int, name: str) -> Row | None:
+    """The row of a file."""
+    return next(_rows(db, "scope = ? AND name = ?", scope, name), None)
+
+
+def by_record(db: sqlite3.Connection, record: int) -> Row | None:
+    """The row of a record's file."""
+    return next(_rows(db, "record = ?", record), None)
+
+
+def by_id(db: sqlite3.Connection, id: str) -> list[Row]:
+    """The rows of files that hold this id and are not the record's: copies, and files with a fault."""
+    return list(_rows(db, "id = ?", id))
+
+
+def by_scope(db: sqlite3.Connection, scope: int) -> list[Row]:
+    """The rows of one scope."""
+    return list(_rows(db, "scope = ?", scope))
+
+
+def amiss(db: sqlite3.Connection) -> Iterator[Row]:
+    """The rows of files that are no records."""
+    return _rows(db, "record IS NULL ORDER BY scope, name")
+
+
+def place_of_id(db: sqlite3.Connection, id: str) -> tuple[Place, Seen] | None:
+    """Where the file of a record is, by the record's id."""
+    sql = (
+        f"SELECT canonical, name, mtime, size, inode, CASE WHEN mtime + {RACY} > seen THEN digest END "
+        "FROM file JOIN scope ON scope.id = file.scope "
+        "WHERE record = (SELECT key FROM record WHERE record.id = ?)"
+    )
+    found = db.execute(sql, (id_of(id),)).fetchone()
+    if found is None:
+        return None
+    canonical, name, *stamp, digest = found
+    return Place(Scope.parse(canonical), name), Seen(Stamp(*stamp), digest)
+
+
+def put(db: sqlite3.Connection, row: Row) -> None:
+    """Store a row in place of what the file had."""
+    put_all(db, [row])
+
+
+def put_all(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
+    """Store several."""
+    values = ((row.scope, row.name, *row.stamp, *row[3:]) for row in rows)
+    db.executemany(f"INSERT OR REPLACE INTO file({_COLUMNS}) VALUES({', '.join('?' * 12)})", values)
+
+
+def remove(db: sqlite3.Connection, scope: int, name: str) -> None:
+    """Know nothing more of a file."""
+    db.execute("DELETE FROM file WHERE scope = ? AND name = ?", (scope, name))
+
+
+def _rows(db: sqlite3.Connection, where: str, *values: object) -> Iterator[Row]:
+    found = db.execute(f"SELECT {_COLUMNS} FROM file WHERE {where}", values).fetchall()
+    return (Row(scope, name, Stamp(*stamp), *rest) for scope, name, stamp, rest in map(_split, found))
+
+
+def _split(row: tuple) -> tuple:  # type: ignore[type-arg]
+    return row[0], row[1], row[2:5], row[5:]
