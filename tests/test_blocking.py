@@ -33,6 +33,7 @@ from memhub_adapters.sqlite import SqliteAdapter
 
 SCOPE = Scope("player:42")
 RENAMED = {"aclose": "close"}
+WRAPPED = {"bind", "upkeep"}  # what they return has a face of its own
 
 
 def public(cls):
@@ -55,7 +56,7 @@ def test_both_faces_have_the_same_names():
 
 
 @pytest.mark.parametrize(
-    "name", [n for n, m in public(MemoryStore).items() if inspect.isfunction(m) and n != "upkeep"]
+    "name", [n for n, m in public(MemoryStore).items() if inspect.isfunction(m) and n not in WRAPPED]
 )
 def test_both_faces_have_the_same_signatures(name):
     ours, theirs = getattr(BlockingMemoryStore, RENAMED.get(name, name)), getattr(MemoryStore, name)

@@ -4,13 +4,15 @@ import asyncio
 import logging
 import threading
 from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import asdict
 
 import pytest
 
 from fakes import Faulty, SetClock
-from memhub import Fact, MemoryStore, Observation, Patch, Query, Scope, Turn, Unavailable
+from memhub import Fact, InvalidInput, MemoryStore, Observation, Patch, Query, Scope, Turn, Unavailable
 from memhub.events import (
+    CallFailed,
     Event,
     MemoryDeleted,
     MemoryInvalidated,
@@ -197,7 +199,7 @@ def test_each_verb_tells_what_it_did_in_counts_and_characters() -> None:
         {
             name: value
             for name, value in asdict(event).items()
-            if name not in ("store", "provider", "at", "seconds")
+            if name not in ("store", "provider", "at", "seconds", "ids") and value is not None
         }
         | {"event": type(event)}
         for event in seen
@@ -218,6 +220,63 @@ def test_each_verb_tells_what_it_did_in_counts_and_characters() -> None:
     ]
     assert {(event.store, event.provider, event.at) for event in seen} == {("notes", "in_memory", clock.now)}
     assert not any(word in repr(seen) for word in ("tea", "oolong", "cat", "hello"))
+
+
+def test_ids_are_told_and_texts_only_to_who_asked() -> None:
+    told: list[Event] = []
+    shown: list[Event] = []
+    clock = SetClock()
+
+    async def run() -> None:
+        async with MemoryStore(Faulty(), clock=clock, observers=[told.append]) as memory:
+            memory.subscribe(shown.append, content=True)
+            await everything(memory, clock)
+
+    asyncio.run(run())
+    assert [event.without_content() for event in shown] == told
+    written, corrected, searched = shown[0], shown[2], shown[4]
+    assert isinstance(written, MemoryWritten)
+    assert isinstance(searched, MemorySearched)
+    assert written.records is not None
+    assert [record.content for record in written.records] == ["Prefers jasmine tea", "Has a cat"]
+    assert written.ids == tuple(record.id for record in written.records)
+    assert corrected.ids == written.ids[:1]
+    assert searched.query == "oolong"
+    assert [record.content for record in searched.records or ()] == ["Prefers oolong"]
+    assert all(event.seconds > 0 for event in shown if event != corrected)
+
+
+def test_an_observer_runs_in_the_context_of_its_call() -> None:
+    request: ContextVar[str] = ContextVar("request", default="none")
+    seen: list[str] = []
+
+    async def call(memory: MemoryStore, name: str) -> None:
+        request.set(name)
+        await memory.observe(Observation(ME, facts=[Fact("tea")]))
+
+    async def run() -> None:
+        async with MemoryStore(Faulty(), observers=[lambda event: seen.append(request.get())]) as memory:
+            await asyncio.gather(*(call(memory, name) for name in "abc"))
+
+    asyncio.run(run())
+    assert sorted(seen) == ["a", "b", "c"]
+
+
+def test_a_call_that_fails_in_the_end_is_told() -> None:
+    seen: list[Event] = []
+
+    async def run() -> None:
+        async with MemoryStore(Faulty(Unavailable("sk-planted")), observers=[seen.append]) as memory:
+            with pytest.raises(Unavailable):
+                await memory.observe(Observation(ME, facts=[Fact("tea")]))
+            with pytest.raises(InvalidInput):
+                await memory.recall(Query(ME, limit=-1))
+
+    asyncio.run(run())
+    [event] = seen
+    assert isinstance(event, CallFailed)
+    assert (event.operation, event.code) == ("observe", "unavailable")
+    assert "sk-planted" not in repr(event)
 
 
 def test_a_retry_is_told() -> None:

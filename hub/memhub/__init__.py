@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memhub._version import __version__
 from memhub.adapter import Adapter, Read, Write
@@ -45,7 +45,11 @@ from memhub.scope import Scope
 from memhub.store import MemoryStore
 
 if TYPE_CHECKING:
+    from memhub.bindings import Binding
+    from memhub.bound import BoundMemory
     from memhub.migration import migrate, plan_migration
+    from memhub.recall import RecallBlock, recall_block
+    from memhub.toolbox import Toolbox
 
 __all__ = [
     "FILTERS_ALL",
@@ -53,6 +57,8 @@ __all__ = [
     "UNSET",
     "AccessDenied",
     "Adapter",
+    "Binding",
+    "BoundMemory",
     "Capabilities",
     "Closed",
     "Conflict",
@@ -74,6 +80,7 @@ __all__ = [
     "Query",
     "RateLimited",
     "Read",
+    "RecallBlock",
     "Recalled",
     "Record",
     "Restored",
@@ -82,6 +89,7 @@ __all__ = [
     "ScopeCount",
     "Stats",
     "TimedOut",
+    "Toolbox",
     "Turn",
     "Unavailable",
     "Unsupported",
@@ -90,13 +98,24 @@ __all__ = [
     "__version__",
     "migrate",
     "plan_migration",
+    "recall_block",
 ]
+
+_ON_USE: Final = {
+    "Binding": "bindings",
+    "BoundMemory": "bound",
+    "RecallBlock": "recall",
+    "Toolbox": "toolbox",
+    "migrate": "migration",
+    "plan_migration": "migration",
+    "recall_block": "recall",
+}
 
 
 def __getattr__(name: str) -> object:
-    """`migrate` and `plan_migration` on first use, so that importing memhub stays cheap."""
-    if name not in {"migrate", "plan_migration"}:
+    """What is imported on first use, so that importing memhub stays cheap."""
+    if name not in _ON_USE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from memhub import migration
+    from importlib import import_module
 
-    return getattr(migration, name)
+    return getattr(import_module(f"memhub.{_ON_USE[name]}"), name)

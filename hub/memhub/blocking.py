@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 from memhub import limits
+from memhub.blocking_bound import BlockingBoundMemory, BlockingToolbox, recall_block
 from memhub.errors import InvalidInput
 from memhub.observers import Observer
 from memhub.portal import Portal
@@ -38,7 +39,14 @@ if TYPE_CHECKING:
     from memhub.store import MemoryStore
     from memhub.upkeep import Progress, Upkeep
 
-__all__ = ["BlockingHub", "BlockingMemoryStore", "BlockingUpkeep"]
+__all__ = [
+    "BlockingBoundMemory",
+    "BlockingHub",
+    "BlockingMemoryStore",
+    "BlockingToolbox",
+    "BlockingUpkeep",
+    "recall_block",
+]
 
 T = TypeVar("T")
 
@@ -66,9 +74,17 @@ class BlockingMemoryStore:
         """What the opened adapter declares."""
         return self._store.capabilities
 
-    def subscribe(self, observer: Observer) -> Callable[[], None]:
+    def subscribe(self, observer: Observer, *, content: bool = False) -> Callable[[], None]:
         """Call `observer` with every event from now on; the result ends the subscription."""
-        return self._store.subscribe(observer)
+        return self._store.subscribe(observer, content=content)
+
+    def bind(
+        self, scope: Scope, *, read: Sequence[Scope] = (), exact: bool = True, readonly: bool = False
+    ) -> BlockingBoundMemory:
+        """The store as one scope sees it, for an agent."""
+        return BlockingBoundMemory(
+            self._store.bind(scope, read=read, exact=exact, readonly=readonly), self._portal
+        )
 
     def observe(self, observation: Observation) -> Observed:
         """Remember facts or turns, all or nothing."""
@@ -190,13 +206,12 @@ class BlockingHub(Mapping[str, BlockingMemoryStore]):
     def __init__(self, opened: AbstractAsyncContextManager[Hub]) -> None:
         self._opened = opened
         self._portal = Portal()
-        self._hub: Mapping[str, MemoryStore] | None = None
+        self._hub: Hub | None = None
         self._stores: dict[str, BlockingMemoryStore] = {}
 
     def __getitem__(self, name: str) -> BlockingMemoryStore:
-        if self._hub is None:
-            raise InvalidInput("hub: is not open; use it as `with ... as hub`")
-        return self._stores.get(name) or BlockingMemoryStore(self._hub[name], portal=self._portal)
+        hub = self._opened_hub()
+        return self._stores.get(name) or BlockingMemoryStore(hub[name], portal=self._portal)
 
     @overload
     def get(self, name: str, /) -> BlockingMemoryStore | None: ...
@@ -214,6 +229,10 @@ class BlockingHub(Mapping[str, BlockingMemoryStore]):
 
     def __len__(self) -> int:
         return len(self._stores)
+
+    def bind(self, binding: str, /, **values: str) -> BlockingBoundMemory:
+        """The memory that a configured binding gives for these values."""
+        return BlockingBoundMemory(self._opened_hub().bind(binding, **values), self._portal)
 
     def close(self) -> None:
         """Close every store, the last one first, then the loop; safe twice."""
@@ -234,3 +253,8 @@ class BlockingHub(Mapping[str, BlockingMemoryStore]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._portal.close(error)
+
+    def _opened_hub(self) -> Hub:
+        if self._hub is None:
+            raise InvalidInput("hub: is not open; use it as `with ... as hub`")
+        return self._hub

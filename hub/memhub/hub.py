@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from types import TracebackType
-from typing import Self, TypeVar, overload
+from typing import TYPE_CHECKING, Self, TypeVar, overload
 
 from memhub.errors import InvalidInput
 from memhub.store import MemoryStore
+
+if TYPE_CHECKING:
+    from memhub.bindings import Binding
+    from memhub.bound import BoundMemory
 
 __all__ = ["Hub"]
 
@@ -15,14 +19,17 @@ T = TypeVar("T")
 
 
 class Hub(Mapping[str, MemoryStore]):
-    """Stores by name. `hub[unknown]` is InvalidInput and lists the names.
+    """Stores by name, and bindings of them. `hub[unknown]` is InvalidInput and lists the names.
 
     `aclose` closes in reverse order, every store even if one fails, then raises what failed:
     the one error, or an ExceptionGroup of several.
     """
 
-    def __init__(self, stores: Mapping[str, MemoryStore]) -> None:
+    def __init__(
+        self, stores: Mapping[str, MemoryStore], bindings: Mapping[str, Binding] | None = None
+    ) -> None:
         self._stores = dict(stores)
+        self._bindings = dict(bindings or {})
 
     def __getitem__(self, name: str) -> MemoryStore:
         try:
@@ -47,6 +54,17 @@ class Hub(Mapping[str, MemoryStore]):
 
     def __len__(self) -> int:
         return len(self._stores)
+
+    def bind(self, binding: str, /, **values: str) -> BoundMemory:
+        """The memory that a configured binding gives for these values.
+
+        InvalidInput for an unknown binding, or a value that is missing, blank or unknown.
+        """
+        found = self._bindings.get(binding)
+        if found is None:
+            known = ", ".join(map(repr, self._bindings)) or "none"
+            raise InvalidInput(f"binding: no {binding!r} here; the bindings are {known}")
+        return found.bind(self[found.store], values)
 
     async def aclose(self) -> None:
         """Close every store, the last one first."""

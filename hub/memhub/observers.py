@@ -1,7 +1,8 @@
 """Those who watch a store, and how events reach them.
 
 Observers are plain callables. They run on a thread of their own, in order, so that a slow one
-delays only the events behind it, and a failing one only itself.
+delays only the events behind it, and a failing one only itself. Each runs in the context of the
+call that it hears of, so that what a tracer keeps there is found again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import Context, copy_context
 from queue import Full, Queue
 from typing import TYPE_CHECKING, Final
 
@@ -27,8 +29,8 @@ class Observers:
     """The subscribers of one store. `emit` never blocks and never raises."""
 
     def __init__(self) -> None:
-        self._subscribers: list[Observer] = []
-        self._queue: Queue[Event | None] = Queue(BACKLOG)
+        self._subscribers: list[tuple[Observer, bool]] = []
+        self._queue: Queue[tuple[Context, Event] | None] = Queue(BACKLOG)
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -37,13 +39,19 @@ class Observers:
     def __bool__(self) -> bool:
         return bool(self._subscribers)
 
-    def subscribe(self, observer: Observer) -> Callable[[], None]:
+    @property
+    def content(self) -> bool:
+        """Whether anybody asked for what is remembered, and not only for counts."""
+        return any(content for _, content in self._subscribers)
+
+    def subscribe(self, observer: Observer, *, content: bool = False) -> Callable[[], None]:
         """Call `observer` with every event from now on; the result ends the subscription."""
-        self._subscribers.append(observer)
+        entry = (observer, content)
+        self._subscribers.append(entry)
 
         def unsubscribe() -> None:
             with suppress(ValueError):
-                self._subscribers.remove(observer)
+                self._subscribers.remove(entry)
 
         return unsubscribe
 
@@ -59,7 +67,7 @@ class Observers:
                 self._thread = threading.Thread(target=self._deliver, name="memhub-events", daemon=True)
                 self._thread.start()
         try:
-            self._queue.put_nowait(event)
+            self._queue.put_nowait((copy_context(), event))
         except Full:
             self.dropped += 1
 
@@ -86,10 +94,11 @@ class Observers:
             await asyncio.to_thread(self.close)
 
     def _deliver(self) -> None:
-        while (event := self._queue.get()) is not None:
-            for observer in tuple(self._subscribers):
+        while (told := self._queue.get()) is not None:
+            context, event = told
+            for observer, content in tuple(self._subscribers):
                 try:
-                    observer(event)
+                    context.run(observer, event if content else event.without_content())
                 except Exception as error:  # noqa: BLE001 - an observer must not fail a memory call
                     _log("an observer failed with %s", type(error).__name__)
 

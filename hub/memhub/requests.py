@@ -29,7 +29,16 @@ from memhub.scope import Scope
 
 T = TypeVar("T")
 
-__all__ = ["check_limit", "check_record", "check_scope", "patch_from", "read_from", "write_from"]
+__all__ = [
+    "check_limit",
+    "check_record",
+    "check_scope",
+    "check_scopes",
+    "patch_from",
+    "read_from",
+    "scopes_asked",
+    "write_from",
+]
 
 
 def check_scope(scope: object, field: str = "scope") -> Scope:
@@ -42,6 +51,16 @@ def check_scope(scope: object, field: str = "scope") -> Scope:
     if size > limits.SCOPE_BYTES:
         raise InvalidInput(f"{field}: takes {size} bytes as canonical JSON, more than {limits.SCOPE_BYTES}")
     return scope
+
+
+def check_scopes(given: object, field: str = "scope") -> tuple[Scope, ...]:
+    """One scope or a list of up to 100, a repeat dropped."""
+    if isinstance(given, Scope):
+        return (check_scope(given, field),)
+    several = validation.items(field, given, limits.SCOPES)
+    if not several:
+        raise InvalidInput(f"{field}: is empty; name at least one")
+    return tuple(dict.fromkeys(check_scope(scope, field) for scope in several))
 
 
 def write_from(observation: Observation, now: datetime) -> Write:
@@ -66,17 +85,23 @@ def write_from(observation: Observation, now: datetime) -> Write:
     return write if key is None else replace(write, digest=_digest(write, given_time=at is not None))
 
 
-def read_from(query: Query, now: datetime, cursor: str | None = None) -> Read:
-    """The read for a query; `cursor` is the adapter's own, already unsealed."""
+def scopes_asked(query: Query) -> tuple[tuple[Scope, ...], bool]:
+    """The scopes that a query names, and whether it means exactly these."""
     if not isinstance(query, Query):
         raise InvalidInput(f"query: must be a Query, not {type(query).__name__}")
+    return check_scopes(query.scope), _flag("exact", query.exact)
+
+
+def read_from(query: Query, now: datetime, cursor: str | None = None) -> Read:
+    """The read for a query; `cursor` is the adapter's own, already unsealed."""
+    scopes, exact = scopes_asked(query)
     if query.as_of is not None and query.include_invalidated:
         raise InvalidInput("include_invalidated: contradicts as_of, which shows what was valid then")
     if query.text is not None and query.cursor is not None:
         raise InvalidInput("cursor: belongs to listings; a query with text has one page, raise limit")
     return Read(
-        scopes=_scopes(query.scope),
-        exact=_flag("exact", query.exact),
+        scopes=scopes,
+        exact=exact,
         text=None if query.text is None else validation.text("text", query.text, limits.QUERY_CHARS),
         limit=check_limit(query.limit),
         kinds=tuple(dict.fromkeys(validation.kind("kinds", kind) for kind in _listed("kinds", query.kinds))),
@@ -185,15 +210,6 @@ def _provenance(given: object, field: str = "provenance", *, stored: bool = Fals
 
 def _supports(field: str, value: object) -> tuple[str, ...]:
     return tuple(validation.identifier(field, item) for item in validation.items(field, value, limits.ITEMS))
-
-
-def _scopes(given: object) -> tuple[Scope, ...]:
-    if isinstance(given, Scope):
-        return (check_scope(given),)
-    several = validation.items("scope", given, limits.SCOPES)
-    if not several:
-        raise InvalidInput("scope: is empty; name at least one")
-    return tuple(dict.fromkeys(check_scope(scope) for scope in several))
 
 
 def _listed(field: str, value: object) -> Sequence[object]:

@@ -12,7 +12,8 @@ from memhub import limits, support, validation
 from memhub.calls import Calls, Clock, Retry, utc_now
 from memhub.changes import expired
 from memhub.cursors import seal, unseal
-from memhub.errors import Closed, Conflict, InvalidInput, NotFound, Unsupported
+from memhub.errors import Closed, Conflict, HubError, InvalidInput, NotFound, Unsupported
+from memhub.lookup import check_found, check_ids
 from memhub.observers import Observer, Observers
 from memhub.records import (
     UNSET,
@@ -33,6 +34,7 @@ from memhub.scope import Scope
 
 if TYPE_CHECKING:
     from memhub.adapter import Adapter
+    from memhub.bound import BoundMemory
     from memhub.capabilities import Capabilities
     from memhub.upkeep import Progress, Upkeep
 
@@ -78,9 +80,28 @@ class MemoryStore:
         """What the opened adapter declares."""
         return self._adapter.capabilities
 
-    def subscribe(self, observer: Observer) -> Callable[[], None]:
-        """Call `observer` with every event from now on; the result ends the subscription."""
-        return self._observers.subscribe(observer)
+    def subscribe(self, observer: Observer, *, content: bool = False) -> Callable[[], None]:
+        """Call `observer` with every event from now on; the result ends the subscription.
+
+        With `content`, events also carry the texts: `query`, `records` and `block`.
+        """
+        return self._observers.subscribe(observer, content=content)
+
+    def bind(
+        self, scope: Scope, *, read: Sequence[Scope] = (), exact: bool = True, readonly: bool = False
+    ) -> BoundMemory:
+        """The store as one scope sees it, for an agent: writes go to `scope`, reads reach `read` too.
+
+        Scopes of pairs stand for themselves alone; with `exact=False` reads reach all that they
+        cover, as a query does. `readonly` makes every change Unsupported. Raises InvalidConfig for
+        a `read` that names `scope` itself, InvalidInput for what is no scope.
+        """
+        from memhub.bound import BoundMemory, Grant
+
+        grant = Grant.of(scope, read, exact=exact, readonly=readonly)
+        if len(grant.scopes) > 1:
+            self.capabilities.require("union", operation="bind", argument="read")
+        return BoundMemory(self, grant, held=self._held, report=self._report)
 
     async def observe(self, observation: Observation) -> Observed:
         """Remember facts or turns, all or nothing.
@@ -120,20 +141,9 @@ class MemoryStore:
     async def get(self, id: list[str] | tuple[str, ...]) -> list[Record]: ...
     async def get(self, id: str | list[str] | tuple[str, ...]) -> Record | list[Record]:
         """One record by its id, or several in the order given. NotFound names what is not held."""
-        ids = [id] if isinstance(id, str) else list(_ids(id))
-        for one in ids:
-            validation.identifier("id", one)
-        now = self._now()
-        unique = list(dict.fromkeys(ids))
-        found = await self._run("get", lambda: self._adapter.get(unique, now=now), repeatable=True)
-        held = {record.id: record for record in found}
-        if missing := [one for one in unique if one not in held]:
-            raise NotFound(
-                f"no record {missing[0]!r}" + (f" nor {len(missing) - 1} more" if missing[1:] else ""),
-                provider=self.capabilities.provider,
-                store=self.name,
-                operation="get",
-            )
+        ids = check_ids(id)
+        held = await self._held(ids, "get")
+        check_found(ids, held, provider=self.capabilities.provider, store=self.name, operation="get")
         return held[id] if isinstance(id, str) else [held[one] for one in ids]
 
     async def update(self, id: str, patch: Patch, *, revision: str | None = None) -> Record:
@@ -144,13 +154,13 @@ class MemoryStore:
         validation.identifier("id", id)
         checked, expected = patch_from(patch), _revision(revision)
         support.check_patch(self.capabilities, checked, expected)
-        now = self._now()
+        now, started = self._now(), perf_counter()
         record = await self._run(
             "update",
             lambda: self._adapter.update(id, checked, revision=expected, now=now),
             repeatable=False,
         )
-        self._report.written("update", 1, len(record.content))
+        self._report.written("update", [record], perf_counter() - started)
         return record
 
     async def invalidate(self, id: str, reason: str | None = None, *, revision: str | None = None) -> Record:
@@ -159,13 +169,13 @@ class MemoryStore:
         why, expected = validation.short("reason", reason), _revision(revision)
         self.capabilities.require("invalidation", operation="invalidate")
         self._check_revision("invalidate", expected)
-        now = self._now()
+        now, started = self._now(), perf_counter()
         record = await self._run(
             "invalidate",
             lambda: self._adapter.invalidate(id, why, revision=expected, now=now),
             repeatable=expected is None,
         )
-        self._report.invalidated()
+        self._report.invalidated(id, perf_counter() - started)
         return record
 
     async def delete(self, id: str, *, revision: str | None = None) -> None:
@@ -174,11 +184,11 @@ class MemoryStore:
         expected = _revision(revision)
         self.capabilities.require("delete", operation="delete")
         self._check_revision("delete", expected)
-        now = self._now()
+        now, started = self._now(), perf_counter()
         await self._run(
             "delete", lambda: self._adapter.delete(id, revision=expected, now=now), repeatable=False
         )
-        self._report.deleted("delete")
+        self._report.deleted(id, perf_counter() - started)
 
     async def wait(self, operation_id: str, *, timeout: float | Unset | None = UNSET) -> Observed:
         """What a pending operation came to. TimedOut leaves it alive; Unavailable when it failed.
@@ -187,11 +197,11 @@ class MemoryStore:
         """
         validation.identifier("operation_id", operation_id)
         self.capabilities.require("operations", operation="wait")
-        now = self._now()
+        now, started = self._now(), perf_counter()
         done = await self._run(
             "wait", lambda: self._adapter.wait(operation_id, now=now), repeatable=True, timeout=timeout
         )
-        self._report.finished(operation_id)
+        self._report.finished(operation_id, perf_counter() - started)
         return done
 
     async def scan(self, cursor: str | None = None, limit: int = limits.LIMIT) -> Page:
@@ -214,12 +224,11 @@ class MemoryStore:
         self.capabilities.require("restore", operation="restore")
         given = validation.items("records", records, limits.ITEMS)
         checked = [check_record(f"records[{n}]", record) for n, record in enumerate(given)]
-        now = self._now()
+        now, started = self._now(), perf_counter()
         if not checked:
             return Restored({})
         done = await self._run("restore", lambda: self._adapter.restore(checked, now=now), repeatable=True)
-        characters = sum(len(record.content) for record in checked)
-        self._report.written("restore", len(checked), characters)
+        self._report.written("restore", checked, perf_counter() - started)
         return done
 
     async def stats(self, scope: Scope | None = None, *, by_scope: bool = False) -> Stats:
@@ -237,11 +246,11 @@ class MemoryStore:
         self.capabilities.require("purge", operation="purge")
         if self.capabilities.scopes == "exact" and checked.pairs and not exact:
             self.capabilities.refuse("subset_scopes", operation="purge", argument="scope without exact=True")
-        now = self._now()
+        now, started = self._now(), perf_counter()
         count = await self._run(
             "purge", lambda: self._adapter.purge(checked, exact=exact, now=now), repeatable=False
         )
-        self._report.deleted("purge", count)
+        self._report.purged(count, perf_counter() - started)
         return count
 
     async def sweep(self) -> int:
@@ -319,7 +328,19 @@ class MemoryStore:
         timeout: float | Unset | None = UNSET,
     ) -> T:
         self._open()
-        return await self._calls.run(operation, attempt, repeatable=repeatable, timeout=timeout)
+        started = perf_counter()
+        try:
+            return await self._calls.run(operation, attempt, repeatable=repeatable, timeout=timeout)
+        except HubError as error:
+            self._report.failed(operation, error.code, perf_counter() - started)
+            raise
+
+    async def _held(self, ids: Sequence[str], operation: str) -> dict[str, Record]:
+        """The records among these ids that are there, by id."""
+        now = self._now()
+        unique = list(dict.fromkeys(ids))
+        found = await self._run(operation, lambda: self._adapter.get(unique, now=now), repeatable=True)
+        return {record.id: record for record in found}
 
     def _open(self) -> None:
         if self._closed:
@@ -348,11 +369,6 @@ def _has_words(text: str | None) -> bool:
     from memhub.search import has_words
 
     return has_words(text)
-
-
-def _ids(value: Sequence[str]) -> Sequence[str]:
-    validation.items("id", value, limits.ITEMS)
-    return value
 
 
 def _revision(value: str | None) -> str | None:
