@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sqlite3
 
 import pytest
@@ -22,6 +23,7 @@ from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.sqlite import SqliteAdapter
 
 PLACE = Scope("place")
+WORDS = [f"word{number}" for number in range(2000)]
 
 
 def opened(path) -> MemoryStore:
@@ -158,3 +160,31 @@ def test_a_store_without_files_says_so():
                 store.upkeep()
 
     asyncio.run(go())
+
+
+def test_compacting_clears_the_unused_space_and_frees_it(tmp_path):
+    """Page splits leave copies of cells in the unused space of pages; interleaved deletes make some stay."""
+
+    async def go() -> int:
+        chance = random.Random(1)
+        async with MemoryStore(SqliteAdapter(tmp_path / "m.db", durability="normal")) as store:
+            kept, gone = [], set()
+            for number in range(1000):
+                text = f"secret{number:06d} " + " ".join(chance.choices(WORDS, k=chance.randrange(40)))
+                scope = Scope(f"user{chance.randrange(20)}")
+                done = await store.observe(Observation(scope, facts=[Fact(text)]))
+                kept.append((done.records[0].id, text[:12].encode()))
+                if chance.random() < 0.4:
+                    id, name = kept.pop(chance.randrange(len(kept)))
+                    await store.delete(id)
+                    gone.add(name)
+            before = (tmp_path / "m.db").stat().st_size
+            await store.upkeep().compact()
+            assert await store.upkeep().check(deep=True) == []
+            held = (tmp_path / "m.db").read_bytes()
+            assert [name for name in gone if name in held] == []
+            assert all(name in held for _, name in kept)
+            assert (await store.stats()).live == len(kept)
+            return before - len(held)
+
+    assert asyncio.run(go()) >= 0

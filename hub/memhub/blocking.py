@@ -196,6 +196,10 @@ class BlockingUpkeep:
         """Rebuild the index from the records; returns how many records."""
         return self._portal.call(self._upkeep.reindex)
 
+    def compact(self) -> None:
+        """Rewrite the files without unused space."""
+        return self._portal.call(self._upkeep.compact)
+
 
 class BlockingHub(Mapping[str, BlockingMemoryStore]):
     """Stores by name, opened on entry and closed together on exit.

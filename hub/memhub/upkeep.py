@@ -30,3 +30,6 @@ class Upkeep(Protocol):
 
     async def reindex(self) -> int:
         """Rebuild the index from the records, in one step; returns how many records."""
+
+    async def compact(self) -> None:
+        """Rewrite the files: what was deleted leaves their unused space too, and that space is freed."""

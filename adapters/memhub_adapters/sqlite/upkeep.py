@@ -43,6 +43,9 @@ class SqliteUpkeep:
     async def reindex(self) -> int:
         return await self._apart(self._reindex)
 
+    async def compact(self) -> None:
+        await self._apart(self._compact)
+
     async def _apart(self, work: Callable[[], T]) -> T:
         """Run `work` on a thread; its native errors come out as the contract's."""
         try:
@@ -89,6 +92,13 @@ class SqliteUpkeep:
             pragma = "integrity_check" if deep else "quick_check"
             faults = [str(row[0]) for row in db.execute(f"PRAGMA {pragma}") if row[0] != "ok"]
             return faults + (index_faults(db) if deep and not faults else [])
+
+    def _compact(self) -> None:
+        # SQLite's secure_delete clears the cell that is deleted. Copies of it that page splits had
+        # left in the unused space of other pages go only when every page is written anew.
+        with closing(self._file.connect(writable=True)) as db:
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def _reindex(self) -> int:
         with closing(self._file.connect(writable=True)) as db:
