@@ -1,0 +1,204 @@
+"""Memories: records in and out of a gateway, each write told apart from one whose answer was lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from memhub.errors import NotFound
+from memhub.records import Record
+from memhub.scope import Scope
+from memhub_adapters.failure import Failure
+from memhub_adapters.mem0.fields import Held, held, written
+from memhub_adapters.mem0.gateway import Added, Gateway
+from memhub_adapters.mem0.locators import Locator
+from memhub_adapters.mem0.rows import Row
+from memhub_adapters.mem0.scopes import scope_of, user_of
+
+__all__ = ["AT_ONCE", "Memories", "as_sent", "each", "of_scope", "whole"]
+
+AT_ONCE: Final = 8
+"""Requests of one call that are under way together."""
+
+_NEAREST: Final = 100
+"""Rows nearest to a text among which the very text is looked for."""
+
+_GOING_ON: Final[set[asyncio.Future[Any]]] = set()
+"""Writes under way: the event loop itself holds its tasks only weakly."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Memories:
+    """What a gateway holds in our scopes. `settles`: what a write did is seen by the next read."""
+
+    def __init__(self, gateway: Gateway, *, settles: bool) -> None:
+        self.gateway = gateway
+        self._settles = settles
+
+    async def find(self, id: str) -> Held | None:
+        """The record of this id. None, without I/O, for an id that is none of ours."""
+        locator = Locator.parse(id)
+        if locator is None:
+            return None
+        row = await self.gateway.get(locator.native)
+        found = held(row) if row is not None else None
+        return found if found is not None and locator.names(found.row.id, found.user) else None
+
+    async def known(self, id: str) -> Held:
+        """The record of this id. Raises NotFound."""
+        found = await self.find(id)
+        if found is None:
+            raise NotFound(f"no record {id!r}")
+        return found
+
+    async def within(self, scope: Scope) -> list[Held]:
+        """Every record of exactly this scope."""
+        return of_scope(await self.gateway.rows(user_of(scope)), scope)
+
+    async def everywhere(self) -> list[Held]:
+        """Every record of every scope of ours."""
+        scopes = [scope for user in await self.gateway.users() if (scope := scope_of(user)) is not None]
+        return [one for some in await each(scopes, self.within) for one in some]
+
+    async def add(self, record: Record, *, origin: str | None = None) -> Held | None:
+        """Store a new record, whose revision marks it; None where the service merged it into another."""
+        user, metadata = user_of(record.scope), written(record, origin=origin)
+        try:
+            added = await self.gateway.add(user, record.content, metadata)
+        except Failure as lost:
+            return await self._recovered(record, lost)
+        if not added.rows:
+            return None
+        if not added.new:
+            return await self._ours(added, record)
+        return held(as_sent(added.rows[0], user, record.content, metadata))
+
+    async def change(self, old: Held, record: Record) -> Held:
+        """Store what has become of a record. Raises NotFound when the row is gone."""
+        metadata = written(record, others=old.row.metadata, origin=old.origin)
+        text = record.content if record.content != old.row.text else None
+        changed = as_sent(old.row, old.user, record.content, metadata)
+        try:
+            there = await self.gateway.put(old.row.id, text, metadata)
+        except Failure as lost:
+            there = await self._has(old.record.id, record.revision, lost)
+        if not there:
+            raise NotFound(f"no record {old.record.id!r}")
+        return _certain(held(changed))
+
+    async def remove(self, old: Held) -> bool:
+        """Delete a row; False where somebody else has."""
+        try:
+            return await self.gateway.remove(old.row.id)
+        except Failure as lost:
+            if lost.effect == "none" or await self._looked(lost, self.gateway.get(old.row.id)) is not None:
+                raise self._judged(lost) from None
+            return True
+
+    async def marked(self, scope: Scope, marker: str, lost: Failure) -> list[Held]:
+        """The records of a scope that a lost extraction has made. Raises `lost` where there are none."""
+        if lost.effect == "none":
+            raise lost
+        some = await self._looked(lost, self.within(scope))
+        made = [one for one in some if one.token == marker]
+        if not made:
+            raise self._judged(lost)
+        return made
+
+    async def _recovered(self, record: Record, lost: Failure) -> Held:
+        """The record whose write had no usable answer, where it is there. Raises `lost` where it is not."""
+        if lost.effect == "none":
+            raise lost
+        for one in await self._looked(lost, self._likely(record)):
+            if one.token == record.revision:
+                return one
+        raise self._judged(lost)
+
+    async def _likely(self, record: Record) -> list[Held]:
+        """The rows among which a record is, if it is anywhere."""
+        try:
+            return await self.within(record.scope)
+        except Failure:
+            user = user_of(record.scope)
+            return of_scope(await self.gateway.search(user, record.content, _NEAREST), record.scope)
+
+    async def _has(self, id: str, token: str, lost: Failure) -> bool:
+        if lost.effect == "none":
+            raise lost
+        found = await self._looked(lost, self.find(id))
+        if found is not None and found.token != token:
+            raise self._judged(lost)
+        return found is not None
+
+    async def _ours(self, added: Added, record: Record) -> Held | None:
+        """The row that an answer names, where the service stored it for us and not for someone before."""
+        row = await self.gateway.get(added.rows[0].id)
+        found = held(row) if row is not None else None
+        return found if found is not None and found.token == record.revision else None
+
+    async def _looked(self, lost: Failure, look: Awaitable[T]) -> T:
+        """What a look came to; where it fails as well, nobody knows what became of the write."""
+        try:
+            return await look
+        except Failure:
+            lost.effect = "unknown"
+            raise lost from None
+
+    def _judged(self, lost: Failure) -> Failure:
+        """A lost write that does not show: certain not to come only if the service is done with it."""
+        if lost.effect == "done":
+            lost.effect = "none" if self._settles else "unknown"
+        return lost
+
+
+def of_scope(rows: Iterable[Row], scope: Scope) -> list[Held]:
+    """The records among rows that are in exactly this scope, whatever else the service sent."""
+    user = user_of(scope)
+    found = (held(row) for row in rows if row.user == user)
+    return [one for one in found if one is not None]
+
+
+async def each(items: Sequence[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
+    """The results of `work` on each item, in order, AT_ONCE at a time."""
+    turns = asyncio.Semaphore(AT_ONCE)
+
+    async def one(item: T) -> R:
+        async with turns:
+            return await work(item)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(item)) for item in items]
+    except ExceptionGroup as failed:
+        first = failed.exceptions[0]
+    else:
+        return [task.result() for task in tasks]
+    raise first
+
+
+async def whole(work: Awaitable[T]) -> T:
+    """The result of a write of several steps, which goes on when its caller is cancelled."""
+    task = asyncio.ensure_future(work)
+    _GOING_ON.add(task)
+    task.add_done_callback(_ended)
+    return await asyncio.shield(task)
+
+
+def _ended(task: asyncio.Future[Any]) -> None:
+    _GOING_ON.discard(task)
+    if not task.cancelled():
+        task.exception()  # whoever still waits is told; nobody else need be
+
+
+def as_sent(row: Row, user: str, text: str, metadata: Mapping[str, Any]) -> Row:
+    """A row with what was sent for it, which answers need not repeat."""
+    return Row(row.id, text, user, metadata, row.created, row.expires, row.digest)
+
+
+def _certain(found: Held | None) -> Held:
+    if found is None:  # its user id was made by us, so it has a scope
+        raise AssertionError("a row that we wrote is in none of our scopes")
+    return found
