@@ -92,8 +92,8 @@ class TestCheck:
         assert memhub.json("check") == {
             "config": "memhub.yaml",
             "stores": [
-                {"name": "main", "provider": "sqlite", "ok": True, "error": None},
-                {"name": "other", "provider": "in_memory", "ok": True, "error": None},
+                {"name": "main", "provider": "sqlite", "ok": True, "error": None, "faults": []},
+                {"name": "other", "provider": "in_memory", "ok": True, "error": None, "faults": []},
             ],
         }
 

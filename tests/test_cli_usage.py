@@ -38,6 +38,11 @@ def test_the_commands():
                 "stats",
                 "conformance",
                 "demo",
+                "export",
+                "migrate",
+                "backup",
+                "restore",
+                "reindex",
             ]
         )
         == COMMANDS

@@ -3,6 +3,8 @@
 import asyncio
 import io
 import json
+import re
+from dataclasses import fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -118,6 +120,19 @@ def test_the_format_is_what_is_documented():
         ' "expires_at": null, "revision": "r", "position": 0, "target": null, "payload": null,'
         ' "supports": []}\n'
     )
+
+
+def test_the_file_of_the_page_is_an_export():
+    page = (Path(__file__).parent.parent / "docs/export-format.md").read_text("utf-8")
+    data = page.partition("```json\n")[2].partition("```")[0]
+
+    async def work():
+        async with MemoryStore(InMemoryAdapter()) as store:
+            await imported(store, data.encode())
+            return await exported(store)
+
+    assert asyncio.run(work()) == data
+    assert {f"`{field.name}`" for field in fields(Record)} <= set(re.findall(r"`\w+`", page))
 
 
 def test_an_export_holds_history_and_what_has_expired():

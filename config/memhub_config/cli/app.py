@@ -11,10 +11,13 @@ import typer
 from memhub import HubError, __version__
 from memhub.records import Json
 from memhub_config.cli import (
+    bringing,
     changing,
     demo,
+    keeping,
     kit,
     looking,
+    moving,
     recalling,
     remembering,
     setting_up,
@@ -39,7 +42,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for part in (setting_up, remembering, recalling, changing, looking, kit, demo):
+for part in (setting_up, remembering, bringing, recalling, changing, looking, moving, keeping, kit, demo):
     part.add_to(app)
 
 

@@ -24,7 +24,9 @@ __all__ = [
     "note_json",
     "on_terminal",
     "print_json",
+    "progress",
     "show",
+    "stdout_bytes",
     "visible",
 ]
 
@@ -61,6 +63,18 @@ def note(text: str) -> None:
 def note_json(value: Json) -> None:
     """A message for machines, on stderr, in one line."""
     _write(sys.stderr, json.dumps(value) + "\n")
+
+
+@contextmanager
+def stdout_bytes() -> Iterator[Callable[[bytes], object]]:
+    """Writes bytes to stdout as they are, whatever its encoding; for data of its own form."""
+    stream = sys.stdout
+    try:
+        yield stream.buffer.write
+        stream.flush()
+    except BrokenPipeError:
+        _silence(stream)
+        raise GonePipe from None
 
 
 @contextmanager

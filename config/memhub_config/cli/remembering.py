@@ -1,20 +1,16 @@
-"""`observe`, `import`: remembering."""
+"""`observe`: remembering one thing."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from memhub import Fact, InvalidInput, Observation, Observed, Provenance, Turn
-from memhub.limits import ITEMS
 from memhub.records import ROLES, Role
 from memhub_config.cli import shapes
-from memhub_config.cli.conversation import Line, conversations, read_lines
-from memhub_config.cli.importing import BATCH, import_turns, told
 from memhub_config.cli.options import (
     AsJson,
     Attribute,
@@ -30,7 +26,7 @@ from memhub_config.cli.options import (
     time_of,
     usage,
 )
-from memhub_config.cli.output import note, on_terminal, print_json, progress, show
+from memhub_config.cli.output import note, print_json, show
 from memhub_config.cli.running import on_store
 
 __all__ = ["add_to"]
@@ -63,18 +59,11 @@ Key = Annotated[
     str | None,
     typer.Option("--idempotency-key", metavar="KEY", help="A repeat with this key writes nothing."),
 ]
-File = Annotated[str, typer.Argument(metavar="FILE", help="JSON Lines; - is stdin.")]
-ImportConversation = Annotated[
-    str | None,
-    typer.Option("--conversation", metavar="ID", help="For lines that name no conversation_id."),
-]
-Batch = Annotated[int, typer.Option("--batch", metavar="N", help=f"Turns written at once; 1 to {ITEMS}.")]
 
 
 def add_to(app: typer.Typer) -> None:
-    """Register the commands."""
+    """Register the command."""
     app.command(rich_help_panel=PANEL)(observe)
-    app.command("import", rich_help_panel=PANEL)(import_file)
 
 
 def observe(
@@ -115,48 +104,6 @@ def observe(
     _print(on_store(config, store, lambda memory: memory.observe(keyed)), as_json=as_json)
 
 
-def import_file(
-    file: File = "-",
-    *,
-    scope: ScopeName = None,
-    label: Labels = None,
-    conversation: ImportConversation = None,
-    batch: Batch = BATCH,
-    store: Chosen = None,
-    config: ConfigPath = None,
-    as_json: AsJson = False,
-) -> None:
-    """Import a conversation from JSON Lines; a repeat writes only what is new.
-
-    Each line is an object with role and content, and where known speaker, at, conversation_id,
-    tags and attributes. All lines are checked before any is written.
-    """
-    whose = scope_of(scope, label)
-    if not 1 <= batch <= ITEMS:
-        usage(f"--batch: must be 1 to {ITEMS}")
-    if file == "-" and on_terminal():
-        usage("no file; name one, or send the lines to stdin")
-    grouped = _read_lines(file, conversation)
-    with progress("Importing", sum(map(len, grouped.values()))) as advance:
-        tally = on_store(
-            config,
-            store,
-            lambda memory: import_turns(memory, whose, grouped, batch=batch, advance=advance),
-        )
-    if as_json:
-        print_json(shapes.tally(tally))
-    else:
-        show(told(tally))
-
-
-def _read_lines(file: str, conversation: str | None) -> dict[str, list[Line]]:
-    source = "stdin" if file == "-" else file
-    lines = read_lines(_read(file), source)
-    if not lines:
-        raise InvalidInput(f"{source}: holds no turns")
-    return conversations(lines, conversation)
-
-
 def _turn(role: str, said: Fact) -> Turn:
     return Turn(_role(role), said.content, tags=said.tags, attributes=said.attributes)
 
@@ -192,11 +139,3 @@ def _read_text(text: str) -> str:
     except UnicodeDecodeError as found:
         problem = f"stdin: is not UTF-8 (byte {found.start + 1})"
     raise InvalidInput(problem)
-
-
-def _read(file: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    except (OSError, ValueError) as found:
-        why = found.strerror if isinstance(found, OSError) else "it is no file name"
-    raise InvalidInput(f"{file}: cannot be read: {why}")

@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from memhub import MemoryStore
+from memhub import Hub, MemoryStore
 from memhub_config.cli.options import usage
 from memhub_config.compose import compose
 from memhub_config.problems import listed
 from memhub_config.reading import Config, load_config
 
-__all__ = ["chosen", "on_store"]
+__all__ = ["chosen", "on_hub", "on_store"]
 
 T = TypeVar("T")
 
@@ -22,10 +22,15 @@ def on_store(path: Path | None, store: str | None, work: Callable[[MemoryStore],
     """What `work` returns for one opened store, which is closed again."""
     config = chosen(load_config(path), store)
     (only,) = config.stores
+    return on_hub(config, lambda hub: work(hub[only.name]))
+
+
+def on_hub(config: Config, work: Callable[[Hub], Awaitable[T]]) -> T:
+    """What `work` returns for the opened stores of a configuration, which are closed again."""
 
     async def run() -> T:
         async with compose(config) as hub:
-            return await work(hub[only.name])
+            return await work(hub)
 
     return asyncio.run(run())
 

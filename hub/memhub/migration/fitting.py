@@ -36,12 +36,14 @@ MEANINGS: Final[Mapping[str, str]] = {
 """What becomes of the records that a loss affects, by the loss's name."""
 
 _CAPABILITY: Final[Mapping[str, str]] = {
+    "history": "invalidation",
+    "expired": "expiry",
     "links": "supersede",
     "expires_at": "expiry",
-    "expired": "restore",
     "role": "turns",
     "scopes": "subset_scopes",
 }
+_RESTORED: Final = frozenset({"history", "expired", "links"})
 _BLANK: Final[Mapping[str, object]] = {
     "kind": "fact",
     "tags": (),
@@ -164,10 +166,10 @@ class Fit:
 
 def reason(caps: Capabilities, loss: str) -> str:
     """The target's own reason for a loss, or the plain fact."""
-    if loss == "history":
-        return caps.why_not("invalidation" if caps.restore else "restore")
     if loss == "duplicates":
         return caps.reasons.get(loss, f"{caps.provider} merges equal texts")
+    if loss in _RESTORED and not caps.restore:
+        return caps.why_not("restore")
     return caps.reasons.get(f"facts.{loss}") or caps.why_not(_CAPABILITY.get(loss, loss))
 
 
