@@ -13,6 +13,7 @@ from memhub.observers import Observer
 from memhub_config.problems import listed
 from memhub_config.provider import Opened, Parts
 from memhub_config.reading import Config, Source, StoreConfig, load_config
+from memhub_config.watching import watchers
 
 if TYPE_CHECKING:
     from memhub.blocking import BlockingHub
@@ -71,6 +72,7 @@ async def compose(
     """
     given = adapters or {}
     _check_given(config, given)
+    watching = watchers(config.events, config.document)
     opened = Opened()
     parts = Parts(config.document.folder, opened)
     try:
@@ -80,8 +82,10 @@ async def compose(
             adapter = await _built(store, parts) if injected is None else injected
             stores[store.name] = _store(store, adapter, clock, observers, owned=injected is None)
             opened.push(stores[store.name].aclose)
+            for observer in watching:
+                stores[store.name].subscribe(observer, content=config.events.content)
             _check_requires(config, store, adapter)
-        yield Hub(stores)
+        yield Hub(stores, config.bindings)
     except BaseException as error:
         for failed in await _closed(opened):
             error.add_note(

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar
 
-from pydantic import ValidationError
-
-from memhub import Capabilities, InvalidConfig, InvalidInput
+from memhub import Binding, Capabilities, InvalidConfig, InvalidInput
 from memhub_config import providers
+from memhub_config.bindings import read_bindings
 from memhub_config.expand import Expanded, expand
 from memhub_config.loader import Document, from_file, from_mapping
 from memhub_config.models import ROUTING, Section, StoreOptions
 from memhub_config.problems import Place, Problems, listed, nearest
 from memhub_config.provider import Provider
-from memhub_config.refusals import note_refusals
+from memhub_config.refusals import validated
 from memhub_config.settings import process_settings
+from memhub_config.watching import EventsSection
 
 __all__ = ["Config", "Source", "StoreConfig", "load_config"]
 
@@ -27,7 +27,7 @@ S = TypeVar("S", bound=Section)
 
 DEFAULT_FILE: Final = Path("memhub.yaml")
 DEFAULT_STORE: Final = "memory"
-SECTIONS: Final = ("embedders", "stores")
+SECTIONS: Final = ("embedders", "stores", "bindings", "events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,17 @@ class Config:
 
     document: Document
     stores: tuple[StoreConfig, ...]
+    bindings: Mapping[str, Binding] = field(default_factory=dict)
+    events: EventsSection = field(default_factory=EventsSection)
 
     def only(self, name: str) -> Config:
-        """The same with one of its stores. InvalidInput lists the names when there is no such store."""
+        """The same with one of its stores, and its bindings. InvalidInput lists the names when there is no such store."""
         chosen = tuple(store for store in self.stores if store.name == name)
         if not chosen:
             names = listed(repr(store.name) for store in self.stores)
             raise InvalidInput(f"store: no {name!r} here; the stores are {names}")
-        return replace(self, stores=chosen)
+        bindings = {key: binding for key, binding in self.bindings.items() if binding.store == name}
+        return replace(self, stores=chosen, bindings=bindings)
 
 
 def load_config(source: Source = None, *, environ: Mapping[str, str] | None = None) -> Config:
@@ -67,8 +70,18 @@ def load_config(source: Source = None, *, environ: Mapping[str, str] | None = No
     problems = document.problems()
     expanded = expand(document, variables, problems)
     stores = _Reader(expanded, problems).stores()
+    bindings = read_bindings(expanded, problems, _names(expanded))
+    events = validated(
+        EventsSection, expanded.data.get("events") or {}, ("events",), problems, expanded.unset
+    )
     problems.check()
-    return Config(document, stores)
+    return Config(document, stores, bindings, events or EventsSection())
+
+
+def _names(expanded: Expanded) -> tuple[str, ...]:
+    """The names of the stores, also of those that are not valid."""
+    given = expanded.data.get("stores")
+    return tuple(given) if isinstance(given, Mapping) else ()
 
 
 def _document(source: Source, environ: Mapping[str, str]) -> Document:
@@ -162,12 +175,7 @@ class _Reader:
             return None
 
     def _validated(self, model: type[S], section: object, place: Place) -> S | None:
-        try:
-            return model.model_validate(_without_nulls(section))
-        except ValidationError as found:
-            refused = found.errors(include_input=False, include_url=False)
-        note_refusals(self._problems, place, model, cast("list[dict[str, Any]]", refused), self._unset)
-        return None
+        return validated(model, section, place, self._problems, self._unset)
 
     def _check_requires(self, options: StoreOptions | None, place: Place) -> None:
         known = Capabilities.names()
@@ -175,10 +183,3 @@ class _Reader:
             if name not in known:
                 why = f"no such capability{nearest(name, known)}; the names are {listed(known)}"
                 self._problems.add((*place, "requires", number), why)
-
-
-def _without_nulls(section: object) -> object:
-    """The section without fields that were left empty: these count as not given."""
-    if not isinstance(section, Mapping):
-        return section
-    return {key: _without_nulls(item) for key, item in section.items() if item is not None}

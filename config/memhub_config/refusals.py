@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, TypeVar, cast, get_args
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
-from memhub_config.models import ROUTING
+from memhub_config.models import ROUTING, Section
 from memhub_config.problems import Place, Problems, listed, nearest
 
-__all__ = ["note_refusals"]
+__all__ = ["validated"]
+
+S = TypeVar("S", bound=Section)
 
 
-def note_refusals(
+def validated(
+    model: type[S], section: object, place: Place, problems: Problems, unset: Mapping[Place, str]
+) -> S | None:
+    """The section as `model` has it, or None with what it refuses noted as problems at `place`."""
+    try:
+        return model.model_validate(_without_nulls(section))
+    except ValidationError as found:
+        refused = found.errors(include_input=False, include_url=False)
+    _note(problems, place, model, cast("list[dict[str, Any]]", refused), unset)
+    return None
+
+
+def _without_nulls(section: object) -> object:
+    """The section without fields that were left empty: these count as not given."""
+    if not isinstance(section, Mapping):
+        return section
+    return {key: _without_nulls(item) for key, item in section.items() if item is not None}
+
+
+def _note(
     problems: Problems,
     place: Place,
     model: type[BaseModel],

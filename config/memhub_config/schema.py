@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from memhub import Capabilities
 from memhub_config import providers
-from memhub_config.models import StoreOptions
+from memhub_config.bindings import BindingSection
+from memhub_config.models import Section, StoreOptions
+from memhub_config.watching import EventsSection
 
 __all__ = ["json_schema"]
 
@@ -35,8 +37,17 @@ def json_schema() -> dict[str, Any]:
                 "minProperties": 1,
                 "additionalProperties": _store(),
             },
+            "bindings": {
+                "description": "Who may write where and read what, by name; see hub.bind.",
+                "anyOf": [{"type": "object", "additionalProperties": _plain(BindingSection)}, _NOTHING],
+            },
+            "events": {"anyOf": [_plain(EventsSection), _NOTHING]},
         },
     }
+
+
+def _plain(model: type[Section]) -> dict[str, Any]:
+    return _flattened(model.model_json_schema())
 
 
 def _store() -> dict[str, Any]:
@@ -91,4 +102,5 @@ def _open(field: dict[str, Any], *, optional: bool) -> dict[str, Any]:
     # Plain text already admits a reference; a pattern or a list of words would not.
     if {"type": "string"} not in choices and field.get("type") != "object":
         choices = [*choices, _REFERENCE]
-    return {**about, "anyOf": [*choices, _NOTHING] if optional else choices}
+    closing = [_NOTHING] if optional and _NOTHING not in choices else []
+    return {**about, "anyOf": [*choices, *closing]}

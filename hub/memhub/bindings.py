@@ -33,6 +33,12 @@ class ScopeTemplate:
         self.values = frozenset(name for text in texts for name in _values(text))
         self.fill(dict.fromkeys(self.values, "value"))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ScopeTemplate) and self._of == other._of
+
+    def __hash__(self) -> int:
+        return hash(str(self._of))
+
     def fill(self, values: Mapping[str, str]) -> Scope:
         """The scope with these values in their places."""
         if isinstance(self._of, str):
