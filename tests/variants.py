@@ -11,15 +11,18 @@ from memhub.changes import new_records
 from memhub.errors import Conflict, NotFound
 from memhub.records import Fact, Observed, Operation, Patch, Recalled, Record, Restored
 from memhub.scope import Scope
+from memhub.upkeep import Progress
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.in_memory.adapter import CAPABILITIES
 
 STRINGS = Filters(tags=True, attributes={"eq": frozenset({"string"}), "in": frozenset({"string", "number"})})
 
 
-def declaring(name: str, **changes: object) -> type[InMemoryAdapter]:
+def declaring(
+    name: str, base: type[InMemoryAdapter] = InMemoryAdapter, **changes: object
+) -> type[InMemoryAdapter]:
     """An in-memory adapter that declares something else; the hub keeps the rest from it."""
-    return type(name, (InMemoryAdapter,), {"capabilities": replace(CAPABILITIES, **changes)})
+    return type(name, (base,), {"capabilities": replace(base.capabilities, **changes)})
 
 
 Minimal = declaring(
@@ -103,6 +106,15 @@ class Extracting(InMemoryAdapter):
         return await super().observe(replace(write, turns=(), facts=facts) if write.turns else write)
 
 
+class Semantic(InMemoryAdapter):
+    """Searches by meaning, which it takes to be the words."""
+
+    capabilities = replace(CAPABILITIES, modes=("keyword", "semantic"), default_mode="semantic")
+
+    async def reembed(self, progress: Progress | None = None) -> int:
+        return len(list(self._rooms.all()))
+
+
 class Lagging(InMemoryAdapter):
     """Eventually consistent: after a write the next two looks at the store still miss it."""
 
@@ -162,5 +174,6 @@ VARIANTS: dict[str, type[InMemoryAdapter]] = {
     "merges equal texts": Merging,
     "operations": Slow,
     "extracts": Extracting,
+    "semantic": Semantic,
     "eventual": Lagging,
 }

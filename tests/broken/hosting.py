@@ -88,6 +88,13 @@ class ScansOnePage(Scans):
         return replace(page, cursor=None)
 
 
+@breaks("a_cursor_that_scan_never_gave_is_refused")
+class ScansAnew(Bent):
+    async def scan(self, cursor: str | None, limit: int, *, now: datetime) -> Page:
+        known = cursor if cursor is None or cursor.isdecimal() else None
+        return await super().scan(known, limit, now=now)
+
+
 @breaks("scan_shows_whole_records")
 class ScansWithoutScope(Scans):
     def page(self, page: Page, now: datetime) -> Page:

@@ -33,6 +33,7 @@ class Keys(Bent):
     "a_key_seen_three_times_writes_once", "defaults_add_nothing_to_a_key", "a_whole_observation_is_replayed",
     "turns_are_replayed", "a_replay_leaves_out_the_deleted", "a_replay_leaves_out_the_expired",
     "a_correction_is_replayed", "one_key_from_two_tasks_writes_once", "a_key_holds_between_processes",
+    "the_longest_keys_are_told_apart",
 )  # fmt: skip
 class RepliesAsIfNew(Keys):
     def reply(self, done: Observed, write: Write) -> Observed:
@@ -49,6 +50,12 @@ class IgnoresThePayload(Keys):
 class FoldsKeys(Keys):
     def key(self, write: Write) -> str | None:
         return write.idempotency_key and write.idempotency_key.strip().lower()
+
+
+@breaks("the_longest_keys_are_told_apart")
+class CutsKeysShort(Keys):
+    def key(self, write: Write) -> str | None:
+        return write.idempotency_key and write.idempotency_key[:255]
 
 
 @breaks("a_key_belongs_to_its_exact_scope")

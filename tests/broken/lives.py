@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 from broken.fault import Bent, breaks
 from memhub.adapter import Read, Write
 from memhub.capabilities import Capabilities
-from memhub.changes import new_records
+from memhub.changes import new_records, new_revision
 from memhub.errors import Conflict
 from memhub.records import Hit, Observed, Recalled, Record
-from variants import Extracting, Merging, Minimal, Nothing, Slow
+from memhub.upkeep import Progress
+from variants import Extracting, Merging, Minimal, Nothing, Semantic, Slow
 
 
 @breaks("an_open_store_answers")
@@ -75,6 +76,15 @@ class MergesWhatDiffers(Merging):
     async def observe(self, write: Write) -> Observed:
         facts = tuple(replace(fact, kind="fact") if fact.content == "once" else fact for fact in write.facts)
         return await super().observe(replace(write, facts=facts))
+
+
+@breaks("reembedding_changes_nothing")
+class LosesWhatItEmbeds(Semantic):
+    async def reembed(self, progress: Progress | None = None) -> int:
+        slots = list(self._rooms.all())
+        for slot in slots:
+            self._rooms.save(replace(slot, record=replace(slot.record, revision=new_revision())))
+        return len(slots)
 
 
 @breaks("a_store_that_keeps_nothing_says_so")

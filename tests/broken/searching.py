@@ -65,7 +65,7 @@ class PagesSearches(Bent):
         return replace(found, cursor="more") if more else found
 
 
-@breaks("every_declared_mode_finds")
+@breaks("every_declared_mode_finds", "reembedding_changes_nothing")
 class DeclaresWhatItCannot(Bent):
     capabilities = replace(CAPABILITIES, modes=("keyword", "semantic"))
 

@@ -1,6 +1,6 @@
 """Stores that check less than MemoryStore does, over sound adapters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC
 from types import ModuleType
@@ -14,15 +14,17 @@ from memhub.conformance.rules import bad_input, undeclared_reads, undeclared_ver
 from memhub.errors import InvalidInput, NotFound, Unsupported
 from memhub.events import Event
 from memhub.limits import CONTENT_CHARS, LIMIT, QUERY_CHARS
-from memhub.records import Fact, Observation, Observed, Patch, Query, Recalled, Record
+from memhub.records import Fact, Observation, Observed, Patch, Query, Recalled, Record, Restored
 from memhub.search import has_words
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.in_memory.adapter import CAPABILITIES
-from variants import Minimal, Scant, SearchOnly, TurnsOnly, declaring
+from variants import Minimal, Scant, SearchOnly, Semantic, TurnsOnly, declaring
 
 NoSearch = declaring("NoSearch", modes=(), default_mode=None)
 NoFacts = declaring("NoFacts", facts="no", turns="verbatim", fact_fields=frozenset())
-Semantic = declaring("Semantic", modes=("semantic",), default_mode="semantic", neighbours=False)
+MeaningOnly = declaring(
+    "MeaningOnly", Semantic, modes=("semantic",), default_mode="semantic", neighbours=False
+)
 NoDelete = declaring("NoDelete", delete=False, purge=False)
 
 
@@ -61,6 +63,10 @@ class AsksFirst(MemoryStore):
     async def update(self, id: str, patch: Patch, *, revision: str | None = None) -> Record:
         self._reach()
         return await super().update(id, patch, revision=revision)
+
+    async def reembed(self, **options: Any) -> int:
+        self._reach()
+        return await super().reembed(**options)
 
     async def wait(self, operation_id: str, *, timeout: Any = None) -> Observed:
         self._reach()
@@ -128,6 +134,13 @@ class IgnoresStrangeConditions(MemoryStore):
             return await super().recall(replace(query, where={}))
 
 
+@store_breaks("records_that_are_incomplete_are_refused")
+class RestoresWhatItCan(MemoryStore):
+    async def restore(self, records: Sequence[Record]) -> Restored:
+        whole = [one for one in records if one.id and one.created_at and one.scope and one.content.strip()]
+        return await super().restore(whole)
+
+
 @store_breaks("a_query_that_contradicts_itself_is_refused")
 class PrefersAsOf(MemoryStore):
     async def recall(self, query: Query) -> Recalled:
@@ -182,7 +195,7 @@ class Trusting(MemoryStore):
         return replace(CAPABILITIES, modes=("keyword", "semantic", "hybrid"), operations=True)
 
 
-for adapter in (Minimal, Scant, SearchOnly, TurnsOnly, NoSearch, NoFacts, Semantic, NoDelete):
+for adapter in (Minimal, Scant, SearchOnly, TurnsOnly, NoSearch, NoFacts, MeaningOnly, NoDelete):
     store_breaks(*undeclared(adapter), over=adapter)(Trusting)
 
 

@@ -66,7 +66,10 @@ class Setting:
 
 
 class Context:
-    """One run of one rule. `store` is a MemoryStore whose present is `clock`."""
+    """One run of one rule. `store` is a MemoryStore whose present is `clock`.
+
+    After a run in a store in use, `left` says why something that the rule wrote is still there.
+    """
 
     def __init__(self, adapter: Adapter, setting: Setting) -> None:
         self.adapter = adapter
@@ -75,6 +78,8 @@ class Context:
         self.live = setting.live
         self._setting = setting
         self._mark = setting.run + secrets.token_hex(3)
+        self.left: str | None = None
+        self._stores: list[MemoryStore] = []
         self.store = self._over(adapter)
         self.caps: Capabilities = adapter.capabilities
 
@@ -183,6 +188,12 @@ class Context:
         async with opened as adapter:
             yield self._over(adapter)
 
+    async def aclose(self) -> None:
+        """Close the stores of this run, and leave their adapters as they are."""
+        self.notes.over = True
+        for store in self._stores:
+            await store.aclose()
+
     def _item(self, text: str) -> Fact | Turn:
         return Fact(text) if self.caps.facts == "verbatim" else Turn("user", text)
 
@@ -190,4 +201,6 @@ class Context:
         if adapter.capabilities.consistency == "eventual":
             adapter = Settled(adapter, self._setting.patience)
         watched = Watched(adapter, self.notes)
-        return self._setting.make_store(watched, name=self._setting.name, clock=self.clock)
+        store = self._setting.make_store(watched, name=self._setting.name, clock=self.clock)
+        self._stores.append(store)
+        return store

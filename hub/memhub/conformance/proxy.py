@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memhub.adapter import Adapter, Read, Write
 from memhub.errors import HubError
 from memhub.records import Observed, Page, Patch, Recalled, Record, Restored, Stats
 from memhub.scope import Scope
+
+if TYPE_CHECKING:
+    from memhub.upkeep import Progress, Upkeep
 
 __all__ = ["Proxy"]
 
@@ -57,11 +61,17 @@ class Proxy(Adapter):
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
         return await self.next().purge(scope, exact=exact, now=now)
 
+    async def reembed(self, progress: Progress | None = None) -> int:
+        return await self.next().reembed(progress)
+
     async def ping(self) -> None:
         await self.next().ping()
 
     async def aclose(self) -> None:
         await self.next().aclose()
+
+    def upkeep(self) -> Upkeep | None:
+        return self.inner.upkeep()
 
     def translate(self, error: Exception) -> HubError | None:
         return self.inner.translate(error)

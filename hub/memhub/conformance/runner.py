@@ -46,11 +46,8 @@ async def run_conformance(
     stayed: Counter[str] = Counter()
     for rule in rules:
         context = Context(adapter, setting)
-        try:
-            results.append(await _result(rule, context))
-        finally:
-            stays = await tidied(context)
-        stayed.update([stays] * len(context.notes.scopes) if stays else [])
+        results.append(await _result(rule, context))
+        stayed.update([context.left] * len(context.notes.scopes) if context.left else [])
         if on_result is not None:
             on_result(results[-1])
     return Report(
@@ -64,11 +61,19 @@ async def run_conformance(
 
 
 async def obey(rule: Rule, context: Context) -> None:
-    """Run one rule. Raises Skipped where it does not apply, and what it raises where it is broken."""
+    """Run one rule. Raises Skipped where it does not apply, and what it raises where it is broken.
+
+    What it wrote to a store in use is removed. The context is used up; its adapter stays open.
+    """
     why = rule.why_skipped(context.caps, live=context.live)
     if why is not None:
         raise Skipped(why)
-    await rule.check(context)
+    try:
+        await rule.check(context)
+    finally:
+        if context.live:
+            context.left = await tidied(context)
+        await context.aclose()
 
 
 async def _result(rule: Rule, context: Context) -> Result:

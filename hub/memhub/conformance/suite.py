@@ -11,12 +11,12 @@ import pytest
 
 from memhub.adapter import Adapter
 from memhub.conformance.clock import Clock
-from memhub.conformance.context import Context, Setting
+from memhub.conformance.context import Context, MakeStore, Setting
 from memhub.conformance.definition import Rule, Skipped
 from memhub.conformance.rules import RULES
 from memhub.conformance.runner import obey
 from memhub.conformance.settled import Patience
-from memhub.conformance.tidy import tidied
+from memhub.store import MemoryStore
 
 __all__ = ["AdapterConformance"]
 
@@ -26,7 +26,8 @@ class AdapterConformance:
 
     `rules` are rules of your own, run beside the kit's. `live`: `open_adapter` opens a store that
     outlives the tests; rules that close a store or touch all of it are then skipped, and what a
-    rule wrote is removed after it. `patience` bounds the polling of an eventual store.
+    rule wrote is removed after it. `patience` bounds the polling of an eventual store. `make_store`
+    puts a store over the adapter: a MemoryStore, or a subclass of it that is under test too.
 
     A rule that your adapter cannot keep is overridden under `pytest.mark.xfail(strict=True,
     reason=...)`, so that every report shows it; any other override is a TypeError.
@@ -35,6 +36,7 @@ class AdapterConformance:
     rules: ClassVar[Sequence[Rule]] = ()
     live: ClassVar[bool] = False
     patience: ClassVar[Patience] = Patience()
+    make_store: ClassVar[MakeStore] = MemoryStore
 
     def open_adapter(self, clock: Clock) -> AbstractAsyncContextManager[Adapter]:
         """An async context method that yields an open adapter over an empty store, and closes it."""
@@ -67,15 +69,11 @@ class AdapterConformance:
                 clock=clock,
                 live=self.live,
                 patience=self.patience,
+                make_store=self.make_store,
                 leftovers=lambda text: self.leftovers(adapter, text),
                 open_again=lambda: self.open_again(adapter, clock),
             )
-            context = Context(adapter, setting)
-            try:
-                await obey(rule, context)
-            finally:
-                if self.live:
-                    await tidied(context)
+            await obey(rule, Context(adapter, setting))
 
 
 def _name(rule: Rule) -> str:

@@ -16,9 +16,13 @@ __all__ = ["Notes", "Watched"]
 
 @dataclass(slots=True)
 class Notes:
-    """Calls that reached the adapter, scopes written to, ids of the records written."""
+    """Calls that reached the adapter, scopes written to, ids of the records written.
+
+    Once the rule is `over`, closing a store no longer reaches its adapter, which others own.
+    """
 
     calls: int = 0
+    over: bool = False
     scopes: set[Scope] = field(default_factory=set)
     ids: set[str] = field(default_factory=set)
 
@@ -44,6 +48,10 @@ class Watched(Proxy):
         done = await super().wait(operation_id, now=now)
         self.notes.ids.update(record.id for record in done.records)
         return done
+
+    async def aclose(self) -> None:
+        if not self.notes.over:
+            await super().aclose()
 
     async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
         self.notes.scopes.update(record.scope for record in records)

@@ -120,6 +120,29 @@ async def ids_that_are_no_ids_are_refused(ctx: Context) -> None:
 
 
 @rule(tier=1)
+async def nothing_works_without_a_scope(ctx: Context) -> None:
+    """A call without a scope is InvalidInput; it never means everything."""
+    no_scopes: tuple[object, ...] = (None, "", "player:42", [], {})
+    for scope in no_scopes:
+        observation = Observation(scope, facts=[Fact("x")])  # type: ignore[arg-type]
+        await invalid(ctx, "scope", partial(ctx.store.observe, observation))
+        await invalid(ctx, "scope", partial(ctx.store.recall, Query(scope)))  # type: ignore[arg-type]
+        await invalid(ctx, "scope", partial(ctx.store.purge, scope))  # type: ignore[arg-type]
+
+
+@rule(tier=1)
+async def words_that_the_contract_lacks_are_refused(ctx: Context) -> None:
+    """An unknown kind, role or mode is InvalidInput, never taken for the nearest."""
+    await invalid(ctx, "kind", _observing(ctx, Fact("x", kind="opinion")))  # type: ignore[arg-type]
+    await invalid(ctx, "role", _observing(ctx, Turn("robot", "x")))  # type: ignore[arg-type]
+    for query in (
+        Query(ctx.scope(), kinds=["opinion"]),  # type: ignore[list-item]
+        Query(ctx.scope(), text="x", mode="magic"),  # type: ignore[arg-type]
+    ):
+        await invalid(ctx, "kinds" if query.kinds else "mode", partial(ctx.store.recall, query))
+
+
+@rule(tier=1)
 async def patches_without_a_meaning_are_refused(ctx: Context) -> None:
     """An empty patch, and a key both set and removed, are InvalidInput."""
     both = Patch(set_attributes={"k": 1}, remove_attributes=["k"])

@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from memhub.conformance.context import Context
 from memhub.conformance.definition import Skipped, rule
-from memhub.conformance.expect import equal, true
+from memhub.conformance.expect import equal, raises, true
+from memhub.errors import InvalidInput
 from memhub.records import Fact, Record, ScopeCount
 from memhub.scope import Scope
 
@@ -101,6 +102,12 @@ async def scan_shows_nothing_deleted(ctx: Context) -> None:
     gone, stays = await ctx.keep("memory one"), await ctx.keep("memory two")
     await ctx.store.delete(gone.id)
     equal([record.id for record in await _scanned(ctx, 1_000)], [stays.id], "ids")
+
+
+@rule(needs=["scan"])
+async def a_cursor_that_scan_never_gave_is_refused(ctx: Context) -> None:
+    """A scan refuses a cursor that is not its own, and does not begin anew."""
+    await raises(InvalidInput, ctx.store.scan("no cursor", 1), "scan with a cursor of nobody")
 
 
 @rule(needs=["facts", "expiry", "scan", "delete", "found"], fresh=True)

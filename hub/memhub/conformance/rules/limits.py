@@ -89,6 +89,28 @@ async def the_most_scopes_are_searched(ctx: Context) -> None:
     equal(sorted(await ctx.texts(Query(scopes))), ["memory 0", "memory 50", "memory 99"], "contents found")
 
 
+@rule(needs=["facts.attributes", "filters.eq", "filters.in", "listing"])
+async def the_most_conditions_are_answered(ctx: Context) -> None:
+    """A query may have 64 conditions, and 64 values in one of them."""
+    given = {f"k{n}": n for n in range(limits.CONDITIONS)}
+    await ctx.keep(Fact("meets them all", attributes=given))
+    await ctx.keep(Fact("misses one", attributes={**given, "k63": -1}))
+    equal(
+        await ctx.texts(Query(ctx.scope(), where=given)), ["meets them all"], "contents under 64 conditions"
+    )
+    values = list(range(-1, limits.CONDITIONS - 1))
+    found = await ctx.texts(Query(ctx.scope(), where={"k63": {"in": values}}))
+    equal(found, ["misses one"], "contents under a condition of 64 values")
+
+
+@rule(needs=["verbatim", "idempotency"])
+async def the_longest_keys_are_told_apart(ctx: Context) -> None:
+    """Two keys of 512 characters that differ in their last one are two keys."""
+    keys = [f"{end:->{limits.ID_CHARS}}" for end in "ab"]
+    runs = [await ctx.observe(f"memory {key[-1]}", key=key) for key in (*keys, *keys)]
+    equal([run.replayed for run in runs], [False, False, True, True], "replayed")
+
+
 @rule(needs=["verbatim", "found"], tier=1)
 async def a_limit_is_honoured(ctx: Context) -> None:
     """A query returns at most `limit` records, and nothing for 0."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from memhub.conformance.context import Context
 from memhub.conformance.definition import rule
 from memhub.conformance.expect import equal, raises
+from memhub.conformance.rules.refusing import invalid
 from memhub.errors import Conflict, NotFound
 from memhub.records import Provenance, Record
 
@@ -65,6 +67,15 @@ async def restoring_is_all_or_nothing(ctx: Context) -> None:
     equal((await ctx.store.get(ids[held.id])).content, held.content, "content of the record that is held")
     if ids[held.id] == held.id:
         await raises(NotFound, ctx.store.get(new.id), "get of a record restored with one that conflicts")
+
+
+@rule(needs=["restore"])
+async def records_that_are_incomplete_are_refused(ctx: Context) -> None:
+    """A record without an id, a time or a scope is InvalidInput, and none of the others is written."""
+    whole = _record(ctx, 0)
+    for bad in ({"id": ""}, {"created_at": None}, {"scope": None}, {"content": " "}, {"kind": "opinion"}):
+        records = [whole, replace(_record(ctx, 1), **bad)]
+        await invalid(ctx, next(iter(bad)), partial(ctx.store.restore, records))
 
 
 @rule(needs=["restore", "supersede", "listing"])

@@ -53,6 +53,16 @@ async def every_declared_mode_finds(ctx: Context) -> None:
         equal(found[:1], ["the kettle whistles at noon"], f"first hit in mode {mode}")
 
 
+@rule(needs=["verbatim", "semantic"], fresh=True)
+async def reembedding_changes_nothing(ctx: Context) -> None:
+    """Making every vector anew counts the records, and they are found as before."""
+    record = await ctx.keep("the kettle whistles at noon")
+    await ctx.store.reembed()
+    query = Query(ctx.scope(), text="the kettle whistles at noon", mode="semantic")
+    equal([one.id for one in await ctx.listed(query)], [record.id], "ids found after reembed")
+    equal(await ctx.store.get(record.id), record, "the record after reembed")
+
+
 @rule(tier=1)
 async def the_default_mode_is_a_declared_one(ctx: Context) -> None:
     """A store that searches declares which of its modes is the default."""

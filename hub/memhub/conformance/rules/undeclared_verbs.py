@@ -80,6 +80,12 @@ async def sweep_is_refused_where_nothing_is_deleted(ctx: Context) -> None:
     await refused(ctx, "sweep", "", ctx.store.sweep)
 
 
+@rule(lacks=["semantic"])
+async def undeclared_reembed_is_refused(ctx: Context) -> None:
+    """A store without vectors refuses to make them anew."""
+    await refused(ctx, "reembed", "", ctx.store.reembed)
+
+
 @rule(lacks=["restore"])
 async def undeclared_restore_is_refused(ctx: Context) -> None:
     """A store that cannot take complete records refuses to restore."""
