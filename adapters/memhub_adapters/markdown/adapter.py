@@ -11,6 +11,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
+from weakref import WeakKeyDictionary
 
 from memhub.adapter import Adapter, Read, Write
 from memhub.capabilities import Capabilities
@@ -60,7 +61,7 @@ class MarkdownAdapter(Adapter):
         self.home = Home(self._tree, timeout=lock_timeout)
         self._writer = TreeWriter(self.home, now)
         self._readers = Readers(self.home)
-        self._look = Look(self._tree, now)
+        self._look = Look(self._tree, now, cache=WeakKeyDictionary())
 
     async def open(self) -> None:
         """Make the folder where missing, finish what was interrupted, open the index.

@@ -33,6 +33,7 @@ _NOTHING = Stamp(0, 0, 0)
 class TreeTransaction(Transaction):
     """One transaction of the index, and the files that change with it.
 
+    `change` is its number among those that changed rows of files, which readers go by.
     `trusted`: scopes that this process has compared with the index before, and that only others
     who keep the index up to date have written to since.
     """
@@ -41,6 +42,7 @@ class TreeTransaction(Transaction):
         self, db: sqlite3.Connection, tree: Tree, now: Callable[[], int], trusted: set[Scope]
     ) -> None:
         super().__init__(db)
+        self.change = files.next_change(db)
         self.tree = tree
         self.now = now
         self.batch = Batch()
@@ -168,7 +170,7 @@ class TreeBook(Book):
         path = str(place)
         self._batch.put(path, data, expected)
         self._rows[path] = row._replace(digest=digest_of(data))
-        files.put(self.db, row)
+        files.put(self.db, [row], change=self.transaction.change)
 
     def _text(self, place: Place, stamp: Stamp) -> str:
         """The text of a file as this transaction leaves it."""

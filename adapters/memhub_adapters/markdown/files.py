@@ -8,24 +8,29 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from memhub.scope import Scope
-from memhub_adapters.markdown.tree import Place, Stamp
+from memhub_adapters.markdown.tree import Files, Place, Stamp
 from memhub_adapters.sqlite.rows import id_of
 
 __all__ = [
     "FORMAT",
+    "RACY",
     "TABLES",
+    "Known",
     "Row",
     "Seen",
+    "amiss",
+    "by_id",
     "by_place",
     "by_record",
     "by_scope",
+    "next_change",
+    "place_of_id",
     "put",
-    "put_all",
     "remove",
-    "seen",
 ]
 
 FORMAT: Final = 1
@@ -34,8 +39,10 @@ FORMAT: Final = 1
 TABLES: Final = """
 CREATE TABLE IF NOT EXISTS file(
     scope INTEGER, name TEXT, mtime INTEGER, size INTEGER, inode INTEGER, seen INTEGER NOT NULL,
-    digest BLOB, record INTEGER, id TEXT, key TEXT, fault TEXT, line INTEGER, PRIMARY KEY(scope, name)
+    digest BLOB, record INTEGER, id TEXT, key TEXT, fault TEXT, line INTEGER, change INTEGER NOT NULL,
+    PRIMARY KEY(scope, name)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS file_change ON file(scope, change);
 CREATE UNIQUE INDEX IF NOT EXISTS file_record ON file(record) WHERE record IS NOT NULL;
 CREATE INDEX IF NOT EXISTS file_id ON file(id) WHERE id IS NOT NULL;
 """
@@ -68,13 +75,39 @@ class Seen(NamedTuple):
     digest: bytes | None
 
 
-def seen(db: sqlite3.Connection, scope: int) -> dict[str, Seen]:
-    """What was seen of the files of one scope, by name."""
-    sql = (
-        f"SELECT name, mtime, size, inode, CASE WHEN mtime + {RACY} > seen THEN digest END "
-        "FROM file WHERE scope = ?"
-    )
-    return {name: Seen(Stamp(*stamp), digest) for name, *stamp, digest in db.execute(sql, (scope,))}
+@dataclass(slots=True)
+class Known:
+    """What was seen of the files of one scope, by name in UTF-8, up to a change.
+
+    `racy` holds the digests of those whose stamps alone do not tell.
+    """
+
+    newest: int = -1
+    stamps: Files = field(default_factory=dict)
+    racy: dict[bytes, bytes] = field(default_factory=dict)
+
+    def take(self, db: sqlite3.Connection, scope: int) -> None:
+        """Go on with what has changed in the index since."""
+        sql = "SELECT coalesce(max(change), -1), count(*) FROM file WHERE scope = ?"
+        newest, count = db.execute(sql, (scope,)).fetchone()
+        if self.newest < newest:
+            self._add(db, scope)
+        if len(self.stamps) != count or self.newest > newest:
+            self.newest, self.stamps, self.racy = -1, {}, {}
+            self._add(db, scope)
+        self.newest = newest
+
+    def _add(self, db: sqlite3.Connection, scope: int) -> None:
+        sql = (
+            f"SELECT CAST(name AS BLOB), mtime, size, inode, CASE WHEN mtime + {RACY} > seen THEN digest END "
+            "FROM file WHERE scope = ? AND change > ?"
+        )
+        for name, mtime, size, inode, digest in db.execute(sql, (scope, self.newest)):
+            self.stamps[name] = mtime, size, inode
+            if digest is not None:
+                self.racy[name] = digest
+            else:
+                self.racy.pop(name, None)
 
 
 def by_place(db: sqlite3.Connection, scope: int, name: str) -> Row | None:
@@ -116,15 +149,17 @@ def place_of_id(db: sqlite3.Connection, id: str) -> tuple[Place, Seen] | None:
     return Place(Scope.parse(canonical), name), Seen(Stamp(*stamp), digest)
 
 
-def put(db: sqlite3.Connection, row: Row) -> None:
-    """Store a row in place of what the file had."""
-    put_all(db, [row])
+def put(db: sqlite3.Connection, rows: Iterable[Row], *, change: int) -> None:
+    """Store rows in place of what their files had, as of a change; see `next_change`."""
+    values = ((row.scope, row.name, *row.stamp, *row[3:], change) for row in rows)
+    marks = ", ".join("?" * 13)
+    db.executemany(f"INSERT OR REPLACE INTO file({_COLUMNS}, change) VALUES({marks})", values)
 
 
-def put_all(db: sqlite3.Connection, rows: Iterable[Row]) -> None:
-    """Store several."""
-    values = ((row.scope, row.name, *row.stamp, *row[3:]) for row in rows)
-    db.executemany(f"INSERT OR REPLACE INTO file({_COLUMNS}) VALUES({', '.join('?' * 12)})", values)
+def next_change(db: sqlite3.Connection) -> int:
+    """The number of a transaction that changes rows: larger than that of every one before."""
+    sql = "INSERT INTO meta VALUES('change', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1 RETURNING value"
+    return int(db.execute(sql).fetchone()[0])
 
 
 def remove(db: sqlite3.Connection, scope: int, name: str) -> None:

@@ -7,15 +7,16 @@ import sqlite3
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from memhub.scope import Scope
 from memhub_adapters.markdown.errors import Stale
-from memhub_adapters.markdown.files import RACY, Seen, place_of_id, seen
+from memhub_adapters.markdown.files import RACY, Known, Seen, place_of_id
 from memhub_adapters.markdown.reach import EVERYTHING, Reach
-from memhub_adapters.markdown.tree import Place, Stamp, Tree
+from memhub_adapters.markdown.tree import Place, Stamp, Tree, decoded
 from memhub_adapters.sqlite.scopes import matching, rooms
 
-__all__ = ["MOST_BYTES", "Difference", "Look", "digest_of"]
+__all__ = ["MOST_BYTES", "Cache", "Difference", "Look", "digest_of"]
 
 MOST_BYTES = 2**20
 """Largest file that is read: several times what the longest content and all its fields take."""
@@ -33,13 +34,21 @@ class Difference(NamedTuple):
     gone: list[str]
 
 
+Cache = WeakKeyDictionary[sqlite3.Connection, dict[int, Known]]
+"""What each reading connection knew when it last looked, by scope number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A look at a tree through one connection of its index. Paths in `pending` are about to change."""
+    """Looks at a tree through connections of its index. Paths in `pending` are about to change.
+
+    `cache` is for connections that only read: what they know grows by what is committed.
+    """
 
     tree: Tree
     now: Now
     pending: Container[str] = ()
+    cache: Cache | None = None
 
     def at(self, db: sqlite3.Connection, reach: Reach) -> None:
         """Raise Stale where files of these scopes differ from what the index knows."""
@@ -65,13 +74,15 @@ class Look:
     def differences(self, db: sqlite3.Connection, reach: Reach) -> Iterator[Difference]:
         """Scope by scope, where there are any."""
         for scope, number in self.scopes(db, reach).items():
-            known = seen(db, number) if number is not None else {}
-            changed = [
-                name for name, stamp in self.tree.files(scope) if self._changed(scope, name, stamp, known)
-            ]
-            gone = [name for name in known if not self._is_pending(scope, name)]
-            if changed or gone:
-                yield Difference(scope, number, changed, gone)
+            known = Known() if number is None else self._known(db, number)
+            found = self.tree.files(scope)
+            if found == known.stamps and not known.racy:
+                continue
+            changed = [name for name, stamp in found.items() if self._changed(scope, name, stamp, known)]
+            gone = [name for name in known.stamps if name not in found]
+            names = [self._settled(scope, several) for several in (changed, gone)]
+            if any(names):
+                yield Difference(scope, number, *names)
 
     def scopes(self, db: sqlite3.Connection, reach: Reach) -> dict[Scope, int | None]:
         """The scopes of a reach that the index or the disk knows, with their numbers in the index."""
@@ -79,14 +90,25 @@ class Look:
         numbers: dict[Scope, int | None] = {room.scope: room.number for room in known}
         return dict.fromkeys(self.tree.scopes(reach)) | numbers
 
-    def _changed(self, scope: Scope, name: str, stamp: Stamp, known: dict[str, Seen]) -> bool:
-        """Whether a file must be read again; takes it out of those known."""
-        before = known.pop(name, None)
-        if before is not None and before.stamp == stamp and before.digest is None:
-            return False
-        if self._is_pending(scope, name):
-            return False
-        return before is None or self._differs(Place(scope, name), stamp, before, always=True)
+    def _known(self, db: sqlite3.Connection, number: int) -> Known:
+        kept = {} if self.cache is None else self.cache.setdefault(db, {})
+        known = kept.setdefault(number, Known())
+        known.take(db, number)
+        return known
+
+    def _changed(self, scope: Scope, name: bytes, stamp: tuple[int, int, int], known: Known) -> bool:
+        """Whether a file must be read again."""
+        before, digest = known.stamps.get(name), known.racy.get(name)
+        if before != stamp or digest is None:
+            return before != stamp
+        return self._differs(
+            Place(scope, name.decode()), Stamp(*stamp), Seen(Stamp(*before), digest), always=True
+        )
+
+    def _settled(self, scope: Scope, names: list[bytes]) -> list[str]:
+        """Names as text, less those that are about to change anyhow, or are not UTF-8."""
+        texts = filter(None, map(decoded, names))
+        return [text for text in texts if not (self.pending and str(Place(scope, text)) in self.pending)]
 
     def _differs(self, place: Place, stamp: Stamp, before: Seen, *, always: bool) -> bool:
         """Whether a file is not what was seen. One that had just changed then is read again.
@@ -104,9 +126,6 @@ class Look:
         except OSError:
             return True
         return again != stamp or digest_of(data) != before.digest
-
-    def _is_pending(self, scope: Scope, name: str) -> bool:
-        return bool(self.pending) and str(Place(scope, name)) in self.pending
 
 
 def digest_of(data: bytes) -> bytes:

@@ -51,5 +51,5 @@ def spent_files(tree: Tree, reach: Reach) -> Iterator[tuple[str, Stamp]]:
     """The files of the spent keys of these scopes."""
     inner = Tree(Path(tree.root, FOLDER), suffix=SUFFIX)
     for scope in inner.scopes(reach):
-        for name, stamp in inner.files(scope):
-            yield "/".join((FOLDER, *folder_of(scope), name)), stamp
+        for name, stamp in inner.files(scope).items():
+            yield "/".join((FOLDER, *folder_of(scope), name.decode())), Stamp(*stamp)

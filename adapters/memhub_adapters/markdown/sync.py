@@ -98,7 +98,7 @@ class _Sync:
             if file is None:
                 self._leave(row)
             elif row and row.digest == file.digest and row.stamp.mtime == file.stamp.mtime:
-                files.put(self._book.db, row._replace(stamp=file.stamp, seen=self._now))
+                self._put(row._replace(stamp=file.stamp, seen=self._now))
             else:
                 if row and row.record is not None and file.id != self._id_of(row):
                     self._leave(row)
@@ -167,7 +167,10 @@ class _Sync:
         fault, line = (file.fault.problem, file.fault.line) if file.fault else (None, None)
         id, key = (file.id if record is None else None), (memory.key if memory else None)
         row = Row(number, file.place.name, file.stamp, self._now, file.digest, record, id, key, fault, line)
-        files.put(self._book.db, row)
+        self._put(row)
+
+    def _put(self, row: Row) -> None:
+        files.put(self._book.db, [row], change=self._book.transaction.change)
 
     def _revise(self, key: int, record: Record) -> int:
         """Take over a record that has changed in its file; returns its key."""

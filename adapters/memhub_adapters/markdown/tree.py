@@ -16,10 +16,14 @@ from memhub.scope import Scope
 from memhub_adapters.markdown.names import CONTINUED, SUFFIX, folder_of, scope_of
 from memhub_adapters.markdown.reach import EVERYTHING, Reach
 
-__all__ = ["OWN", "Place", "Stamp", "Tree"]
+__all__ = ["OWN", "Files", "Place", "Stamp", "Tree", "decoded"]
 
 OWN: Final = ".memhub"
 """The folder in the root that holds what is ours alone: index, journal, lock, spent keys."""
+
+_DOT: Final = ord(".")
+_SIGNED: Final = 2**63 - 1
+"""SQLite's integers are signed; some disks' inodes are not."""
 
 
 class Stamp(NamedTuple):
@@ -28,6 +32,10 @@ class Stamp(NamedTuple):
     mtime: int
     size: int
     inode: int
+
+
+Files = dict[bytes, tuple[int, int, int]]
+"""The files of a scope: their names in UTF-8, and what a Stamp holds, as plain as it is compared."""
 
 
 class Place(NamedTuple):
@@ -68,16 +76,18 @@ class Tree:
             if scope is None:
                 yield "/".join(folders) + "/"
         for entry, file in _named(self._root):
-            if self._is_ours(entry):
+            if entry.name.lower().endswith(self._suffix) and entry.is_file(follow_symlinks=False):
                 yield file
         for path, inner, files in os.walk(self._root):
             for name in (*inner, *files):
-                if _decoded(name) is None:
+                if decoded(name) is None:
                     yield (path + b"/" + name)[len(self._root) + 1 :].decode(errors="replace")
 
-    def files(self, scope: Scope) -> Iterator[tuple[str, Stamp]]:
-        """The scope's files by name, each with its stamp: one look at each file."""
-        return self._walk("", self.path("/".join(folder_of(scope))))
+    def files(self, scope: Scope) -> Files:
+        """The scope's files, each name in UTF-8 with what its Stamp holds: one look at each file."""
+        found: Files = {}
+        self._walk(b"", self.path("/".join(folder_of(scope))), found)
+        return found
 
     def stamp(self, name: str) -> Stamp | None:
         """The stamp of one file, None where there is none."""
@@ -90,9 +100,14 @@ class Tree:
     def read(self, name: str, most: int) -> tuple[bytes, Stamp]:
         """At most `most` bytes of a file, and its stamp before it was read."""
         handle = os.open(self.path(name), os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as file:
-            stamp = _stamp(os.fstat(handle))
-            return file.read(most), stamp
+        try:
+            found = os.fstat(handle)
+            data = os.read(handle, min(most, found.st_size + 1))
+            while len(data) < most and (more := os.read(handle, most - len(data))):
+                data += more
+        finally:
+            os.close(handle)
+        return data, _stamp(found)
 
     def exists(self, name: str) -> bool:
         """Whether anything has this path."""
@@ -121,34 +136,42 @@ class Tree:
             return None
         return scope if same else None
 
-    def _walk(self, above: str, path: bytes) -> Iterator[tuple[str, Stamp]]:
-        for entry, name in _named(path):
-            if entry.is_dir(follow_symlinks=False):
-                yield from self._walk(f"{above}{name}/", entry.path)
-            elif self._is_ours(entry):
+    def _walk(self, above: bytes, path: bytes, into: Files) -> None:
+        # Once for each file in every read: calls are spelled out here.
+        suffix = self._suffix
+        for entry in _entries(path):
+            name = entry.name
+            if (name.endswith(suffix) or name.lower().endswith(suffix)) and entry.is_file(
+                follow_symlinks=False
+            ):
                 try:
                     found = entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
                     continue
-                yield above + name, _stamp(found)
-
-    def _is_ours(self, entry: os.DirEntry[bytes]) -> bool:
-        return entry.name.lower().endswith(self._suffix) and entry.is_file(follow_symlinks=False)
+                into[above + name] = found.st_mtime_ns, found.st_size, found.st_ino & _SIGNED
+            elif entry.is_dir(follow_symlinks=False):
+                self._walk(above + name + b"/", entry.path, into)
 
 
 def _named(path: bytes) -> Iterator[tuple[os.DirEntry[bytes], str]]:
-    """What a folder holds, with its name; hidden things and names that are not UTF-8 left out."""
-    try:
-        with os.scandir(path) as entries:
-            found = list(entries)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    for entry in found:
-        if not entry.name.startswith(b".") and (name := _decoded(entry.name)) is not None:
+    """What a folder holds, with its name; names that are not UTF-8 left out."""
+    for entry in _entries(path):
+        name = decoded(entry.name)
+        if name is not None:
             yield entry, name
 
 
-def _decoded(name: bytes) -> str | None:
+def _entries(path: bytes) -> list[os.DirEntry[bytes]]:
+    """What a folder holds, hidden things left out."""
+    try:
+        with os.scandir(path) as entries:
+            return [entry for entry in entries if entry.name[0] != _DOT]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def decoded(name: bytes) -> str | None:
+    """A name as text, None where it is not UTF-8."""
     try:
         return name.decode()
     except UnicodeDecodeError:
@@ -156,5 +179,4 @@ def _decoded(name: bytes) -> str | None:
 
 
 def _stamp(found: os.stat_result) -> Stamp:
-    # SQLite's integers are signed; some disks' inodes are not.
-    return Stamp(found.st_mtime_ns, found.st_size, found.st_ino & (2**63 - 1))
+    return Stamp(found.st_mtime_ns, found.st_size, found.st_ino & _SIGNED)

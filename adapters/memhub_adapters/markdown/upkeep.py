@@ -52,6 +52,10 @@ class MarkdownUpkeep:
         """Make the index anew from the files; returns how many records there are."""
         return await self._translated(self._reindex)
 
+    async def compact(self) -> None:
+        """Make the index anew: the files themselves have no unused space."""
+        await self.reindex()
+
     async def _check(self, *, deep: bool) -> list[str]:
         journal = self._adapter.home.journal
         found = (

@@ -78,9 +78,11 @@ class TreeWriter(Writer):
                 taken.clear()
             raise
         try:
-            seen = self._now()
-            rows = (row for row in transaction.rows.items() if row[0] in stamps)
-            files.put_all(transaction.db, (row._replace(stamp=stamps[path], seen=seen) for path, row in rows))
+            seen, pending = self._now(), transaction.rows
+            rows = [
+                pending[path]._replace(stamp=stamps[path], seen=seen) for path in stamps if path in pending
+            ]
+            files.put(transaction.db, rows, change=transaction.change)
             transaction.db.execute("COMMIT")
         except sqlite3.Error:
             # The files hold it all. The mark stays, so that the index is compared before it is trusted.
