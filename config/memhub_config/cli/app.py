@@ -22,6 +22,7 @@ from memhub_config.cli import (
     remembering,
     setting_up,
     shapes,
+    tailing,
 )
 from memhub_config.cli.options import USAGE_ERROR
 from memhub_config.cli.output import GonePipe, note, note_json, show
@@ -42,7 +43,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
-for part in (setting_up, remembering, bringing, recalling, changing, looking, moving, keeping, kit, demo):
+for part in (
+    setting_up,
+    remembering,
+    bringing,
+    recalling,
+    changing,
+    looking,
+    moving,
+    keeping,
+    tailing,
+    kit,
+    demo,
+):
     part.add_to(app)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "print_json",
     "progress",
     "show",
+    "show_line",
     "stdout_bytes",
     "visible",
 ]
@@ -53,6 +54,11 @@ def show(*parts: RenderableType) -> None:
         for part in parts:
             screen.print(part)
     _write(sys.stdout, "\n".join(line.rstrip() for line in captured.get().split("\n")))
+
+
+def show_line(text: str, *, spelled: bool = True) -> None:
+    """Data on stdout, its lines left whole; `spelled` keeps it from steering a terminal."""
+    _write(sys.stdout, f"{visible(text) if spelled else text}\n")
 
 
 def note(text: str) -> None:
