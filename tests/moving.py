@@ -69,21 +69,35 @@ class Slow(InMemoryAdapter):
 
 
 class Merging(InMemoryAdapter):
-    """Keeps one record a text and scope: an equal one is the one that is there, any other Conflict."""
+    """Holds each text of a scope once: an equal record is the one that is there, any other Conflict."""
 
     capabilities = replace(
-        InMemoryAdapter.capabilities,
-        duplicates="merged", atomic_facts=1, restore=False, idempotency=False, turns="no",
-    )  # fmt: skip
+        InMemoryAdapter.capabilities, duplicates="merged", atomic_facts=1, idempotency=False, turns="no"
+    )
 
     async def observe(self, write: Write) -> Observed:
         (new,) = new_records(write)
-        for record in (await self.scan(None, 1000, now=write.now)).records:
+        twin = await self._twin(new, write.now)
+        if twin is None:
+            return await super().observe(write)
+        if (twin.tags, twin.provenance) != (new.tags, new.provenance):
+            raise Conflict("a record with this text is there, and differs")
+        return Observed(records=(twin,), replayed=True)
+
+    async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
+        texts = {(record.scope, record.content) for record in records}
+        twins = [
+            twin for record in records if (twin := await self._twin(record, now)) and twin.id != record.id
+        ]
+        if twins or len(texts) < len(records):
+            raise Conflict("its scope holds this very text")
+        return await super().restore(records, now=now)
+
+    async def _twin(self, new: Record, now: datetime) -> Record | None:
+        for record in (await self.scan(None, 1000, now=now)).records:
             if (record.scope, record.content) == (new.scope, new.content):
-                if (record.tags, record.provenance) != (new.tags, new.provenance):
-                    raise Conflict("a record with this text is there, and differs")
-                return Observed(records=(record,), replayed=True)
-        return await super().observe(write)
+                return record
+        return None
 
 
 class Lagging(InMemoryAdapter):

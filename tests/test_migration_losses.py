@@ -4,9 +4,9 @@ import pytest
 
 from memhub import Fact, Observation, Query, Unsupported
 from memhub.capabilities import FACT_FIELDS, TURN_FIELDS
-from memhub.migration import migrate, plan_migration
+from memhub.migration import migrate, plan_migration, sources
 from memhub.migration.fitting import MEANINGS
-from moving import ANN, BOB, Merging, Slow, everything, lacking, on_two
+from moving import ANN, BOB, Merging, Slow, Watched, everything, lacking, on_two
 
 WITHOUT = {name: FACT_FIELDS - {name} for name in FACT_FIELDS}
 
@@ -170,16 +170,64 @@ def test_a_target_that_takes_nothing_as_given_is_refused():
     on_two(work, target=lacking(restore=False, facts="no", turns="extracted")())
 
 
-def test_equal_texts_are_merged_only_when_that_is_accepted():
+@pytest.mark.parametrize("restore", [True, False])
+def test_of_equal_texts_one_goes_to_a_target_that_merges_them(restore):
     async def work(source, target, clock):
-        await source.observe(Observation(ANN, facts=[Fact("The last word", tags=["differs"])]))
         plan = await plan_migration(source, target, clock=clock)
-        merged = [loss.records for loss in plan.losses if loss.name == "duplicates"]
+        with pytest.raises(Unsupported, match="another record of the same text"):
+            await migrate(source, target, clock=clock)
         done = await migrate(source, target, accept_loss=True, clock=clock)
-        here = [record.content for record in await everything(target)]
-        return merged, done, here
+        return plan, done, [record.content for record in await everything(target)]
 
-    merged, done, here = on_two(work, target=Merging())
-    assert merged == [4]
-    assert here.count("The last word") == 1
-    assert done.moved + done.left_out == 13
+    plan, done, here = on_two(work, target=lacking(Merging, restore=restore)())
+    assert [loss.records for loss in plan.losses if loss.name == "duplicates"] == [3]
+    assert len(here) == len(set(here)) == done.moved == plan.moving
+    assert done.left_out == plan.records - plan.moving
+
+
+@pytest.mark.parametrize("pages", [2, 500])
+def test_the_live_one_of_equal_texts_goes_to_a_target_that_merges_them(monkeypatch, pages):
+    """A corrected twice, back to what it was: the third is live, the first only history."""
+
+    async def work(source, target, clock):
+        facts = [Fact("Likes tea"), Fact("Between")]
+        first = (await source.observe(Observation(ANN, facts=facts))).records[0]
+        second = (
+            await source.observe(Observation(ANN, facts=[Fact("Likes coffee", supersedes=first.id)]))
+        ).records[0]
+        await source.observe(Observation(ANN, facts=[Fact("Likes tea", supersedes=second.id)]))
+        apart = (await source.observe(Observation(BOB, facts=[Fact("Is far apart")]))).records[0]
+        await source.invalidate(apart.id)
+        await source.observe(Observation(BOB, facts=[Fact(f"Filler {n}") for n in range(5)]))
+        await source.observe(Observation(BOB, facts=[Fact("Is far apart")]))
+        await migrate(source, target, accept_loss=True, clock=clock)
+        here = {record.content: record for record in await everything(target)}
+        return here["Likes tea"], here["Likes coffee"], here["Is far apart"]
+
+    monkeypatch.setattr(sources, "PAGE", pages)
+    live, history, apart = on_two(work, target=Merging())
+    assert live.invalid_at is None
+    assert live.supersedes == history.id
+    assert history.superseded_by == live.id
+    assert apart.invalid_at is None
+
+
+def test_a_twin_takes_the_place_of_one_that_is_deleted_meanwhile(monkeypatch):
+    async def meanwhile(page):
+        if page == 7:
+            first = next(one for one in await everything(source) if one.content == "The last word")
+            await source.delete(first.id)
+
+    async def work(old, new, clock):
+        nonlocal source
+        source = old
+        old._adapter.scans = 0
+        await migrate(old, new, accept_loss=True, clock=clock)
+        left = [record.id for record in await everything(old) if record.content == "The last word"]
+        return left, [record.id for record in await everything(new) if record.content == "The last word"]
+
+    source = None
+    monkeypatch.setattr(sources, "PAGE", 4)
+    left, here = on_two(work, source=Watched(meanwhile), target=Merging())
+    assert len(left) == 1
+    assert left == here

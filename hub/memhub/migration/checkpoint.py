@@ -10,7 +10,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -23,25 +23,29 @@ _SCHEMA: Final = """
 CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE moved(
   number INTEGER PRIMARY KEY, source TEXT NOT NULL UNIQUE, target TEXT,
-  revision TEXT NOT NULL, digest BLOB, seen INTEGER NOT NULL
+  revision TEXT NOT NULL, digest BLOB, text BLOB, live INTEGER NOT NULL, seen INTEGER NOT NULL
 );
 CREATE INDEX moved_target ON moved(target);
+CREATE INDEX moved_text ON moved(text) WHERE text IS NOT NULL;
 CREATE TABLE begun(source TEXT PRIMARY KEY);
 """
-_COLUMNS: Final = "source, target, revision, digest"
+_COLUMNS: Final = "source, target, revision, digest, text, live"
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
     """One record of the source that is done: its id there and in the target, None where left out.
 
-    `revision` is the source's when it was moved; `digest` covers what the target must hold of it.
+    `revision` is the source's when it was moved; `digest` covers what the target must hold of it;
+    `text` and `live` are for targets that merge equal texts.
     """
 
     source: str
     target: str | None
     revision: str
     digest: bytes | None
+    text: bytes | None = None
+    live: bool = True
 
 
 class Checkpoint:
@@ -78,21 +82,27 @@ class Checkpoint:
             found.setdefault(str(row.target), []).append(row)
         return found
 
+    def saying(self, texts: Iterable[bytes]) -> dict[bytes, Moved]:
+        """What was moved with these texts, by text."""
+        rows = self._rows("text", texts)
+        return {row.text: row for row in rows if row.text is not None and row.target is not None}
+
     def save(self, rows: Sequence[Moved], lap: int) -> None:
         """Note records as done in this lap over the source; what was begun of them is complete."""
         sql = (
-            f"INSERT INTO moved({_COLUMNS}, seen) VALUES(?, ?, ?, ?, ?) ON CONFLICT(source) DO UPDATE SET "
-            "target = excluded.target, revision = excluded.revision, digest = excluded.digest, seen = excluded.seen"
+            f"INSERT INTO moved({_COLUMNS}, seen) VALUES(?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT(source) DO UPDATE SET target = excluded.target, revision = excluded.revision, "
+            "digest = excluded.digest, text = excluded.text, live = excluded.live, seen = excluded.seen"
         )
         with self._transaction():
-            self._db.executemany(
-                sql, [(row.source, row.target, row.revision, row.digest, lap) for row in rows]
-            )
+            self._db.executemany(sql, [(*astuple(row), lap) for row in rows])
             self._db.executemany("DELETE FROM begun WHERE source = ?", [(row.source,) for row in rows])
 
     def drop(self, id: str) -> None:
-        """Forget that a record was moved."""
+        """Forget that a record was moved, and that others were left out because of its text."""
+        same = "text = (SELECT text FROM moved WHERE source = ?)"
         with self._transaction():
+            self._db.execute(f"DELETE FROM moved WHERE target IS NULL AND {same}", (id,))
             self._db.execute("DELETE FROM moved WHERE source = ?", (id,))
 
     def begin(self, ids: Iterable[str]) -> None:
@@ -173,10 +183,10 @@ class Checkpoint:
                 f"checkpoint: {self._path} belongs to another migration; name another file, or remove it"
             )
 
-    def _rows(self, column: str, ids: Iterable[str]) -> list[Moved]:
+    def _rows(self, column: str, values: Iterable[str | bytes]) -> list[Moved]:
         sql = f"SELECT {_COLUMNS} FROM moved WHERE {column} = ?"
         with self._told():
-            return [Moved(*row) for id in ids for row in self._db.execute(sql, (id,))]
+            return [Moved(*row) for value in values for row in self._db.execute(sql, (value,))]
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from memhub.migration.chains import links
 from memhub.migration.checkpoint import Checkpoint, Moved
 from memhub.migration.digests import digest, relinked
 from memhub.migration.fitting import Fit
+from memhub.migration.merging import Merger, text_key
 from memhub.migration.plan import Plan, Progress, Tell
 from memhub.migration.sources import Source, looked_up
 from memhub.migration.writers import Observing, Restoring, Writer
@@ -122,12 +123,21 @@ class Copier:
             if before and self.source.steady:
                 raise self._twice(before[0].source)
             await self._withdraw(before)
-            outside = {id: name for id, name in names.items() if id not in {one.id for one in batch}}
-            ids = await writer.write([relinked(record, outside) for record in kept]) if kept else []
+            kept = await self._unmerged(kept)
+            names = {id: name for id, name in names.items() if id not in {one.id for one in batch}}
+            ids = await writer.write([relinked(record, names) for record in kept]) if kept else []
         names |= {record.id: id for record, id in zip(kept, ids, strict=True) if id is not None}
-        held = {record.id: record for record in kept}
+        held = {record.id: record for record in kept if record.id in names}
         rows = [self._row(record, held.get(record.id), names) for record in batch]
         await asyncio.to_thread(self.checkpoint.save, rows, lap)
+
+    async def _unmerged(self, kept: list[Record]) -> list[Record]:
+        """Those whose texts the target can tell apart from what it holds."""
+        if not self.fit.merges:
+            return kept
+        chosen, room = await Merger(self.checkpoint).chosen(kept)
+        await self._withdraw(room)
+        return chosen
 
     async def _is_held(self, kept: Sequence[Record], names: Mapping[str, str]) -> bool:
         """Whether the target holds all of these as they are by now."""
@@ -167,9 +177,14 @@ class Copier:
             return
 
     def _row(self, record: Record, held: Record | None, names: Mapping[str, str]) -> Moved:
-        target = names.get(record.id) if held is not None else None
-        wanted = self._digest(held, names) if held is not None and target is not None else None
-        return Moved(record.id, target, self.source.version(record), wanted)
+        return Moved(
+            record.id,
+            None if held is None else names[record.id],
+            self.source.version(record),
+            None if held is None else self._digest(held, names),
+            text_key(record) if self.fit.merges else None,
+            record.invalid_at is None,
+        )
 
     def _digest(self, record: Record, names: Mapping[str, str]) -> bytes:
         return digest(relinked(record, names), ignoring=self.fit.unheld(record))

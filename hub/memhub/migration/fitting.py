@@ -31,7 +31,7 @@ MEANINGS: Final[Mapping[str, str]] = {
     "payload": "lose their payload",
     "supports": "lose what they support",
     "scopes": "are found by their exact scope alone, no longer by a part of it",
-    "duplicates": "are merged with a record of the same text",
+    "duplicates": "left out, since their scope has another record of the same text",
 }
 """What becomes of the records that a loss affects, by the loss's name."""
 
@@ -89,6 +89,7 @@ class Fit:
                 operation="migrate",
             )
         self.caps = caps
+        self.merges = caps.duplicates == "merged"
 
     def __call__(self, record: Record, now: datetime) -> Fitted:
         """The record without what the target cannot hold."""
@@ -104,8 +105,7 @@ class Fit:
     def unheld(self, record: Record) -> frozenset[str]:
         """The fields of a fitted record that the target sets by itself."""
         given = set() if self.caps.restore else set(_TIMES)
-        merges = self.caps.duplicates == "merged"
-        if merges or not self._keeps("at" if self.as_turn(record) else "observed_at", record):
+        if self.merges or not self._keeps("at" if self.as_turn(record) else "observed_at", record):
             given.add("observed_at")
         return frozenset({"id", "revision", *given})
 

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import Literal
 
 from memhub.capabilities import Capabilities
 from memhub.errors import Unsupported
 from memhub.migration.fitting import MEANINGS, Fit, reason
+from memhub.migration.merging import text_key
 from memhub.migration.sources import Source
 from memhub.records import Record
 from memhub.store import MemoryStore
@@ -112,6 +112,8 @@ class _Counts:
             return
         self.moving += 1
         if self._merges:
-            text = sha256(f"{kept.scope.canonical}\0{kept.content}".encode()).digest()
-            self.lost["duplicates"] += text in self._texts
+            text = text_key(kept)
+            if text in self._texts:
+                self.moving -= 1
+                self.lost["duplicates"] += 1
             self._texts.add(text)
