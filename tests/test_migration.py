@@ -18,7 +18,6 @@ from moving import ANN, BOB, Lagging, Renaming, Watched, everything, lacking, on
 def small_pages(monkeypatch):
     """Pages of three records, so that few records make many pages."""
     monkeypatch.setattr(sources, "PAGE", 3)
-    monkeypatch.setattr(verifying, "PAGE", 3)
 
 
 @pytest.mark.parametrize("kind", ["in_memory", "sqlite"])
@@ -265,3 +264,22 @@ def test_a_source_that_cannot_be_read_through_is_refused():
             await migrate(source, target)
 
     asyncio.run(work())
+
+
+def test_a_target_that_takes_records_one_by_one_gets_few_at_once(monkeypatch):
+    class Counting(lacking(atomic_facts=1)):
+        sizes = ()
+
+        async def restore(self, records, *, now):
+            self.sizes += (len(records),)
+            return await super().restore(records, now=now)
+
+    async def work(source, target, clock):
+        await source.observe(Observation(BOB, facts=[Fact(f"Filler {n}") for n in range(100)]))
+        await migrate(source, target, clock=clock)
+        return target._adapter.sizes
+
+    monkeypatch.setattr(sources, "PAGE", 500)
+    sizes = on_two(work, target=Counting())
+    assert max(sizes) == sources.FEW
+    assert sum(sizes) == 112

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from typing import Final
 
 from memhub import limits
 from memhub.errors import Conflict
 from memhub.records import Record
 
 __all__ = ["Chains", "links"]
-
-BATCH: Final = 500
-"""Records that are written at once, where no chain is longer."""
 
 Fetch = Callable[[Sequence[str]], Awaitable[list[Record]]]
 
@@ -23,10 +19,14 @@ def links(record: Record) -> list[str]:
 
 
 class Chains:
-    """Completes records with the rest of their chains. `fetch` looks records up by id."""
+    """Completes records with the rest of their chains. `fetch` looks records up by id.
 
-    def __init__(self, fetch: Fetch) -> None:
+    `size` is how many go into a batch, where no chain is longer.
+    """
+
+    def __init__(self, fetch: Fetch, size: int) -> None:
         self._fetch = fetch
+        self._size = size
         self._absent: set[str] = set()
 
     async def batches(self, records: Iterable[Record]) -> list[list[Record]]:
@@ -42,7 +42,7 @@ class Chains:
                     f"record {chain[0].id!r} belongs to a chain of {len(chain):,} records, "
                     f"more than the {limits.ITEMS:,} that can be written at once; delete some of its history"
                 )
-            if len(batches[-1]) + len(chain) > max(BATCH, len(chain)):
+            if len(batches[-1]) + len(chain) > max(self._size, len(chain)):
                 batches.append([])
             batches[-1] += chain
         order = {id: number for number, id in enumerate(found)}

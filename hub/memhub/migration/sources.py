@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final, Protocol
 
+from memhub.capabilities import Capabilities
 from memhub.errors import NotFound
 from memhub.records import Page, Record
 from memhub.requests import check_scope
 from memhub.scope import Scope
 from memhub.store import MemoryStore
 
-__all__ = ["PAGE", "Source", "StoreSource", "checked_scopes", "looked_up", "pages"]
+__all__ = ["PAGE", "Source", "StoreSource", "at_once", "checked_scopes", "looked_up", "pages"]
 
 PAGE: Final = 500
-"""Records that are read at once."""
+"""Records that are read, written and compared at once."""
+
+FEW: Final = 25
+"""The same for a store that takes them one by one, each call of which must end within its deadline."""
 
 
 class Source(Protocol):
@@ -73,6 +77,11 @@ async def looked_up(store: MemoryStore, ids: Sequence[str]) -> dict[str, Record]
             return {}
     half = len(ids) // 2
     return await looked_up(store, ids[:half]) | await looked_up(store, ids[half:])
+
+
+def at_once(caps: Capabilities) -> int:
+    """How many records a store is given, or asked for, in one call."""
+    return PAGE if caps.atomic_facts >= PAGE else min(PAGE, FEW)
 
 
 def checked_scopes(scope: Scope | Iterable[Scope] | None) -> tuple[Scope, ...]:

@@ -15,7 +15,7 @@ from memhub.migration.checkpoint import Checkpoint, Moved
 from memhub.migration.digests import digest
 from memhub.migration.fitting import Fit
 from memhub.migration.plan import Progress, Tell
-from memhub.migration.sources import PAGE, Source, looked_up, pages
+from memhub.migration.sources import Source, at_once, looked_up, pages
 from memhub.records import Record
 from memhub.store import MemoryStore
 
@@ -51,7 +51,7 @@ class Verifier:
     async def _faults(self) -> _Faults:
         found = _Faults()
         total, done = sum(self.checkpoint.counts()[:2]), 0
-        for rows in _chunks(self.checkpoint.moved()):
+        for rows in _chunks(self.checkpoint.moved(), at_once(self.target.capabilities)):
             ids = list(dict.fromkeys(row.target for row in rows if row.target is not None))
             there = await looked_up(self.target, ids) if ids else {}
             self._compare(rows, there, found)
@@ -102,7 +102,7 @@ class _Faults:
     differing: list[Moved] = field(default_factory=list)
 
 
-def _chunks(rows: Iterable[Moved]) -> Iterator[list[Moved]]:
+def _chunks(rows: Iterable[Moved], size: int) -> Iterator[list[Moved]]:
     left = iter(rows)
-    while chunk := list(islice(left, PAGE)):
+    while chunk := list(islice(left, size)):
         yield chunk

@@ -15,6 +15,7 @@ from memhub.migration.chains import Chains, Fetch
 from memhub.migration.checkpoint import Checkpoint
 from memhub.migration.digests import digest
 from memhub.migration.fitting import Fit
+from memhub.migration.sources import at_once
 from memhub.records import Fact, Observation, Provenance, Query, Record, Turn
 from memhub.store import MemoryStore
 
@@ -36,7 +37,7 @@ class Restoring:
 
     def __init__(self, target: MemoryStore, fetch: Fetch) -> None:
         self._target = target
-        self._chains = Chains(fetch)
+        self._chains = Chains(fetch, at_once(target.capabilities))
 
     async def batches(self, records: Sequence[Record]) -> list[list[Record]]:
         return await self._chains.batches(records)
