@@ -14,6 +14,7 @@ from memhub.changes import expired, invalidated, patched
 from memhub.errors import HubError, NotFound
 from memhub.records import Observed, Page, Patch, Recalled, Record, Restored, Stats
 from memhub.scope import Scope
+from memhub.upkeep import Progress
 from memhub_adapters.mem0 import changing, extraction, hosting, reading, writing
 from memhub_adapters.mem0.capabilities import EMBEDDED, PLATFORM, SELF_HOSTED
 from memhub_adapters.mem0.errors import translate
@@ -109,6 +110,9 @@ class Mem0Adapter(Adapter):
 
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
         return await hosting.purged(self._memories, scope)
+
+    async def reembed(self, progress: Progress | None = None) -> int:
+        return await hosting.reembedded(self._memories, progress)
 
     async def ping(self) -> None:
         await self._gateway.ping()

@@ -13,21 +13,25 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any, Final
 
+from memhub import validation
 from memhub.errors import InvalidInput
-from memhub.interchange import record_from_json, record_to_json
-from memhub.records import Attributes, Record
+from memhub.records import Attributes, Provenance, Record
 from memhub.scope import Scope
-from memhub.validation import attributes
 from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.rows import Row
 from memhub_adapters.mem0.scopes import scope_of
 
-__all__ = ["KEY", "Held", "held", "written"]
+__all__ = ["KEY", "Held", "as_stored", "held", "written"]
 
 KEY: Final = "memhub"
 """The metadata key that is ours."""
 
-_ELSEWHERE: Final = ("id", "scope", "content", "revision")
+_LIKE_CREATED: Final = ("updated_at", "observed_at")
+_OTHER_TIMES: Final = ("invalid_at", "expires_at")
+_TIMES: Final = (*_LIKE_CREATED, *_OTHER_TIMES)
+_TEXTS: Final = ("invalid_reason", "supersedes", "superseded_by", "target")
+_SAID: Final = ("conversation_id", "run_id", "author", "role")
+_UNSAID: Final[tuple[object, ...]] = (None, (), [], {})
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -46,13 +50,25 @@ def written(
     record: Record, *, others: Mapping[str, Any] | None = None, origin: str | None = None
 ) -> dict[str, Any]:
     """The metadata of a record whose revision is a fresh token; `others` is what the row had beside it."""
-    given = record_to_json(record)
-    kept = {
-        name: value for name, value in given.items() if name not in _ELSEWHERE and value not in (None, [], {})
+    times = {name: getattr(record, name) for name in _OTHER_TIMES}
+    times |= {name: at for name in _LIKE_CREATED if (at := getattr(record, name)) != record.created_at}
+    said = {name: getattr(record.provenance, name) for name in _SAID}
+    own = {
+        "token": record.revision,
+        "origin": origin,
+        "kind": record.kind,
+        "created_at": record.created_at.isoformat(),
+        **{name: at.isoformat() for name, at in times.items() if at is not None},
+        **{name: getattr(record, name) for name in _TEXTS},
+        "tags": record.tags,
+        "attributes": record.attributes,
+        "provenance": {name: text for name, text in said.items() if text is not None},
+        "position": record.position or None,
+        "payload": None if record.payload is None else [record.payload],
+        "supports": record.supports,
     }
-    own = {"token": record.revision, "origin": origin, **kept}
-    text = json.dumps({name: value for name, value in own.items() if value is not None}, ensure_ascii=False)
-    return {**(others or {}), KEY: text}
+    given = {name: value for name, value in own.items() if value not in _UNSAID}
+    return {**(others or {}), KEY: json.dumps(given, ensure_ascii=False)}
 
 
 def held(row: Row) -> Held | None:
@@ -62,22 +78,40 @@ def held(row: Row) -> Held | None:
         return None
     id = Locator.of(row.id, row.user).text()
     own = _own(row.metadata.get(KEY))
-    token, origin = own.pop("token", None), own.pop("origin", None)
-    if isinstance(token, str):
-        try:
-            record = _recorded(own, row, id, scope, token)
-        except InvalidInput:
-            token = None  # someone else wrote under our key: read like any row that others wrote
-        else:
-            return Held(row, row.user, record, token, origin if isinstance(origin, str) else None)
-    return Held(row, row.user, _foreign(row, id, scope))
+    try:
+        record = _recorded(own, row, id, scope)
+    except (KeyError, TypeError, ValueError, InvalidInput):
+        # Someone else's row, or one under whose key of ours someone else wrote.
+        return Held(row, row.user, _foreign(row, id, scope))
+    return Held(row, row.user, record, own["token"], own.get("origin"))
 
 
-def _recorded(own: dict[str, Any], row: Row, id: str, scope: Scope, token: str) -> Record:
-    given = {**own, "id": id, "scope": scope.name or dict(scope.pairs), "revision": token}
-    # A text that others changed may be longer than ours can be; it is shown all the same.
-    record = record_from_json({**given, "content": "-"})
-    return replace(record, content=row.text, revision=f"{token}.{_hash(row.text)}")
+def as_stored(record: Record, row: Row, user: str, origin: str | None) -> Held:
+    """What `held` reads of the row that a record has just been written to."""
+    id, revision = Locator.of(row.id, user).text(), _revision(record.revision, record.content)
+    return Held(row, user, replace(record, id=id, revision=revision), record.revision, origin)
+
+
+def _recorded(own: dict[str, Any], row: Row, id: str, scope: Scope) -> Record:
+    made = _moment(own["created_at"])
+    times: dict[str, Any] = {name: _moment(own[name]) for name in _TIMES if name in own}
+    texts: dict[str, Any] = {name: _text(own[name]) for name in _TEXTS if name in own}
+    tags, supports, given = own.get("tags", ()), own.get("supports", ()), own.get("attributes")
+    return Record(
+        id=id,
+        scope=scope,
+        kind=validation.kind("kind", own["kind"]),
+        content=row.text,
+        tags=tuple(map(_text, tags)),
+        attributes=validation.attributes("attributes", given) if given else {},
+        provenance=Provenance(**own.get("provenance", {})),
+        created_at=made,
+        **{"updated_at": made, "observed_at": made, **times, **texts},
+        revision=_revision(own["token"], row.text),
+        position=int(own.get("position", 0)),
+        payload=own["payload"][0] if "payload" in own else None,
+        supports=tuple(map(_text, supports)),
+    )
 
 
 def _own(value: object) -> dict[str, Any]:
@@ -111,10 +145,28 @@ def _attributes(metadata: Mapping[str, Any]) -> Attributes:
     found: dict[str, Any] = {}
     for name, value in metadata.items():
         try:
-            found |= attributes("metadata", {name: value}) if name != KEY else {}
+            found |= validation.attributes("metadata", {name: value}) if name != KEY else {}
         except InvalidInput:
             continue
     return found
+
+
+def _moment(value: str) -> datetime:
+    moment = datetime.fromisoformat(value)
+    if moment.utcoffset() != timedelta(0):
+        raise ValueError("not in UTC")
+    return moment
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return value
+
+
+def _revision(token: str, text: str) -> str:
+    """Of the token and the text, so that a text that others change changes it too."""
+    return f"{_text(token)}.{_hash(text)}"
 
 
 def _hash(text: str) -> str:

@@ -6,18 +6,20 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import count
 
 from memhub.changes import expired, new_revision
 from memhub.errors import Conflict, InvalidInput
 from memhub.records import Page, Record, Restored, ScopeCount, Stats
 from memhub.scope import Scope
+from memhub.upkeep import Progress
 from memhub_adapters.failure import Failure
 from memhub_adapters.mem0.fields import Held
 from memhub_adapters.mem0.memories import Memories, each, of_scope
 from memhub_adapters.mem0.reading import written_at
 from memhub_adapters.mem0.scopes import user_of
 
-__all__ = ["purged", "restored", "scanned", "statistics"]
+__all__ = ["purged", "reembedded", "restored", "scanned", "statistics"]
 
 
 async def scanned(memories: Memories, cursor: str | None, limit: int) -> Page:
@@ -50,13 +52,26 @@ async def statistics(memories: Memories, scope: Scope | None, *, by_scope: bool,
 
 async def purged(memories: Memories, scope: Scope) -> int:
     """Delete what exactly this scope holds, round by round until nothing is left; how many there were."""
-    user, done, count = user_of(scope), set[str](), 0
+    user, done, gone = user_of(scope), set[str](), 0
     while True:
         left = [one for one in of_scope(await memories.gateway.some(user), scope) if one.row.id not in done]
         if not left:
-            return count
-        count += sum(await each(left, memories.remove))
+            return gone
+        gone += sum(await each(left, memories.remove))
         done |= {one.row.id for one in left}
+
+
+async def reembedded(memories: Memories, progress: Progress | None) -> int:
+    """Write every record's text again, unchanged: Mem0 embeds what it is given, with what embeds now."""
+    everything, done = await memories.everywhere(), count()
+
+    async def again(one: Held) -> None:
+        await memories.gateway.put(one.row.id, one.row.text, one.row.metadata)
+        if progress is not None:
+            progress(next(done) + 1, len(everything))
+
+    await each(everything, again)
+    return len(everything)
 
 
 async def restored(memories: Memories, records: Sequence[Record]) -> Restored:

@@ -10,7 +10,7 @@ from memhub.errors import NotFound
 from memhub.records import Record
 from memhub.scope import Scope
 from memhub_adapters.failure import Failure
-from memhub_adapters.mem0.fields import Held, held, written
+from memhub_adapters.mem0.fields import Held, as_stored, held, written
 from memhub_adapters.mem0.gateway import Added, Gateway
 from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.rows import Row
@@ -74,7 +74,7 @@ class Memories:
             return None
         if not added.new:
             return await self._ours(added, record)
-        return held(as_sent(added.rows[0], user, record.content, metadata))
+        return as_stored(record, as_sent(added.rows[0], user, record.content, metadata), user, origin)
 
     async def change(self, old: Held, record: Record) -> Held:
         """Store what has become of a record. Raises NotFound when the row is gone."""
@@ -87,7 +87,7 @@ class Memories:
             there = await self._has(old.record.id, record.revision, lost)
         if not there:
             raise NotFound(f"no record {old.record.id!r}")
-        return _certain(held(changed))
+        return as_stored(record, changed, old.user, old.origin)
 
     async def remove(self, old: Held) -> bool:
         """Delete a row; False where somebody else has."""
@@ -196,9 +196,3 @@ def _ended(task: asyncio.Future[Any]) -> None:
 def as_sent(row: Row, user: str, text: str, metadata: Mapping[str, Any]) -> Row:
     """A row with what was sent for it, which answers need not repeat."""
     return Row(row.id, text, user, metadata, row.created, row.expires, row.digest)
-
-
-def _certain(found: Held | None) -> Held:
-    if found is None:  # its user id was made by us, so it has a scope
-        raise AssertionError("a row that we wrote is in none of our scopes")
-    return found

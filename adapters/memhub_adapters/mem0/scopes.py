@@ -8,6 +8,7 @@ separator, `*` cannot appear, and no two scopes share an id. What does not begin
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from memhub.errors import InvalidInput
@@ -28,9 +29,10 @@ def user_of(scope: Scope) -> str:
     return "..".join((_PAIRS, *(_escaped(text) for pair in scope.pairs for text in pair)))
 
 
-def scope_of(user: object) -> Scope | None:
+@lru_cache(4096)
+def scope_of(user: str | None) -> Scope | None:
     """The scope whose user id this is; None for one that `user_of` does not make."""
-    if not isinstance(user, str):
+    if user is None:
         return None
     kind, *parts = user.split("..")
     if not all(_TEXT.fullmatch(part) for part in parts):

@@ -7,7 +7,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memhub_adapters.standins.mem0_filters import platform
-from memhub_adapters.standins.mem0_rows import IDS, Refused, Routes, Row, Rows, expired, facts_of, nearest, routed
+from memhub_adapters.standins.mem0_rows import (
+    IDS,
+    Refused,
+    Routes,
+    Row,
+    Rows,
+    expired,
+    facts_of,
+    nearest,
+    routed,
+)
 from memhub_adapters.standins.server import Request, Response
 
 __all__ = ["PlatformMem0"]

@@ -23,7 +23,6 @@ IDS: Final = ("user_id", "agent_id", "app_id", "run_id")
 """The names of the native ids that say whose a memory is."""
 
 _WORD: Final = re.compile(r"\w+|[^\w\s]")
-_LENGTH: Final = 256
 _SHORTEST: Final = 3
 """Words that a sentence needs for the make-believe model to make a fact of it."""
 
@@ -91,7 +90,7 @@ class Rows:
 def nearest(query: str, rows: Iterable[Row], *, threshold: float, most: int) -> list[tuple[Row, float]]:
     """The rows nearest to a text with their similarity, from `threshold` on."""
     wanted = _vector(query)
-    scored = [(row, sum(a * b for a, b in zip(wanted, _vector(row.text), strict=True))) for row in rows]
+    scored = [(row, sum(wanted.get(at, 0.0) * b for at, b in _vector(row.text).items())) for row in rows]
     kept = [(row, round(score, 6)) for row, score in scored if score >= threshold]
     return sorted(kept, key=lambda one: one[1], reverse=True)[:most]
 
@@ -132,12 +131,12 @@ def _now() -> str:
 
 
 @lru_cache(4096)
-def _vector(text: str) -> tuple[float, ...]:
-    """A text as the sum of the directions that its words hash to."""
-    vector = [0.0] * _LENGTH
+def _vector(text: str) -> dict[int, float]:
+    """A text as the sum of the directions that its words hash to: what is not zero of it, by place."""
+    vector: dict[int, float] = {}
     for word in _WORD.findall(text.casefold()) or [text]:
         first, sign, second, other = hashlib.blake2b(word.encode("utf-8"), digest_size=4).digest()
-        vector[first] += 1.0 if sign & 1 else -1.0
-        vector[second] += 1.0 if other & 1 else -1.0
-    length = math.sqrt(sum(value * value for value in vector)) or 1.0
-    return tuple(value / length for value in vector)
+        for place, bit in ((first, sign), (second, other)):
+            vector[place] = vector.get(place, 0.0) + (1.0 if bit & 1 else -1.0)
+    length = math.sqrt(sum(value * value for value in vector.values())) or 1.0
+    return {place: value / length for place, value in vector.items()}

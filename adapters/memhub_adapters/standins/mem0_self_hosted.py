@@ -8,7 +8,17 @@ from dataclasses import replace
 from typing import Any, Final
 
 from memhub_adapters.standins.mem0_filters import server
-from memhub_adapters.standins.mem0_rows import Refused, Routes, Row, Rows, expired, facts_of, md5, nearest, routed
+from memhub_adapters.standins.mem0_rows import (
+    Refused,
+    Routes,
+    Row,
+    Rows,
+    expired,
+    facts_of,
+    md5,
+    nearest,
+    routed,
+)
 from memhub_adapters.standins.server import Request, Response
 
 __all__ = ["SelfHostedMem0"]
