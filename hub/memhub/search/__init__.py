@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memhub.search.analyzer import ANALYZER, Analysis, Question, analyze, has_words, question
 from memhub.search.documents import BLOCK, STOPS, Document, document, lends, lent_terms, without
-from memhub.search.ranking import Candidate, Ranked, listing_key, rank, why
+from memhub.search.ranking import Candidate, Ranked, listing_key, rank, ranking, why
 from memhub.search.scores import Scores
 from memhub.search.scoring import Postings, Totals, asked, score
 
@@ -29,6 +29,7 @@ __all__ = [
     "listing_key",
     "question",
     "rank",
+    "ranking",
     "score",
     "why",
     "without",

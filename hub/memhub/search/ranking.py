@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ from memhub.search.documents import document
 from memhub.search.parameters import FOLLOWING, POOL, SESSION, SESSION_BEST, SPEAKER
 from memhub.search.scores import Scores, raised
 
-__all__ = ["Candidate", "Ranked", "listing_key", "rank", "why"]
+__all__ = ["Candidate", "Ranked", "Steps", "listing_key", "rank", "ranking", "why"]
 
 
 class Candidate(NamedTuple):
@@ -45,6 +45,9 @@ class Ranked:
 Fetch = Callable[[Sequence[int]], Mapping[int, Candidate]]
 """Of these keys, the admitted ones."""
 
+Steps = Generator[Sequence[int], Mapping[int, Candidate] | None, list[Ranked]]
+"""Begun by sending None."""
+
 
 def listing_key(record: Record) -> tuple[datetime, datetime, int, str]:
     """The order of a listing, largest first."""
@@ -57,7 +60,19 @@ def rank(scores: Scores, limit: int, fetch: Fetch, *, turns: bool) -> list[Ranke
     `turns`: whether the scopes hold any; where they hold none, no boost applies and only the
     best are fetched.
     """
-    pool = _pool(scores, max(POOL, limit) if turns else limit, fetch)
+    steps = ranking(scores, limit, turns=turns)
+    found: Mapping[int, Candidate] | None = None
+    while True:
+        try:
+            found = fetch(steps.send(found))
+        except StopIteration as done:
+            ranked: list[Ranked] = done.value
+            return ranked
+
+
+def ranking(scores: Scores, limit: int, *, turns: bool) -> Steps:
+    """`rank` for those who cannot fetch in between: yields keys, is sent the admitted ones of them."""
+    pool = yield from _pool(scores, max(POOL, limit) if turns else limit)
     following = _following(pool, scores) if turns else {}
     values = {key: raised(scores, key, following.get(key, 0.0)) for key in pool}
     session = _session_gains(pool, values) if turns else {}
@@ -93,7 +108,7 @@ def why(hit: Ranked, record: Record, question: Question, scores: Scores) -> Why:
     )
 
 
-def _pool(scores: Scores, size: int, fetch: Fetch) -> Mapping[int, Candidate]:
+def _pool(scores: Scores, size: int) -> Generator[Sequence[int], Any, Mapping[int, Candidate]]:
     """The best admitted records: fetches on until `size` are found or none is left."""
     admitted: dict[int, Candidate] = {}
     seen: set[int] = set()
@@ -103,7 +118,7 @@ def _pool(scores: Scores, size: int, fetch: Fetch) -> Mapping[int, Candidate]:
         fresh = [key for key in head if key not in seen]
         seen.update(fresh)
         if fresh:
-            admitted.update(fetch(fresh))
+            admitted.update((yield fresh))
         if len(admitted) >= size or len(head) == len(scores):
             break
         count *= 4
