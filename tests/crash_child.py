@@ -14,7 +14,8 @@ import random
 import signal
 import sqlite3
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from crash_model import WORKERS, State, after, content_of, name_of, rows_of, scope_of
 from memhub import Fact, MemoryStore, Observation, Patch, Provenance, Query, Record, Turn
@@ -157,7 +158,7 @@ def _second_step(db: sqlite3.Connection) -> None:
     db.execute("CREATE INDEX record_later ON record(later)")
 
 
-def serve() -> None:
+def serve(verbs: Mapping[str, Any], die_at: Callable[[int], None]) -> None:
     for line in sys.stdin:
         verb, statement, *rest = json.loads(line)
         process = os.fork()
@@ -165,10 +166,10 @@ def serve() -> None:
             tell(os.getpid())
             if statement:
                 die_at(statement)
-            asyncio.run(globals()[verb](*rest))
+            asyncio.run(verbs[verb](*rest))
             os._exit(0)
         tell("ended", os.waitpid(process, 0)[1])
 
 
 if __name__ == "__main__":
-    serve()
+    serve(globals(), die_at)

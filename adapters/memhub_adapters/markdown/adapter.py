@@ -37,7 +37,7 @@ __all__ = ["MarkdownAdapter"]
 T = TypeVar("T")
 
 ATTEMPTS: Final = 5
-"""How often a write is begun anew because the files have changed under it."""
+"""How often a call is begun anew because the files, or the index, have changed under it."""
 
 
 class MarkdownAdapter(Adapter):
@@ -171,15 +171,17 @@ class MarkdownAdapter(Adapter):
         await self._writer.write(lambda book: sync(book, reach))
 
     async def _guarded(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """The result of `attempt`, begun once more with a new index where that one was of no use."""
-        try:
-            return await attempt()
-        except Lost:
-            pass
-        except Exception as error:
-            if not is_damage(error):
-                raise
-            await asyncio.to_thread(self.home.discard)
+        """The result of `attempt`, begun anew with a new index where the old one was of no use."""
+        for _ in range(ATTEMPTS):
+            try:
+                return await attempt()
+            except Lost:
+                # Each thread that had the old one open notices by itself.
+                continue
+            except Exception as error:
+                if not is_damage(error):
+                    raise
+                await asyncio.to_thread(self.home.discard)
         return await attempt()
 
     def _close(self) -> None:

@@ -72,10 +72,14 @@ class _Sync:
         self._now = book.transaction.now()
         self._leaving: dict[str, Row] = {}
         self._placed: dict[str, int] = {}
+        self._claimed: set[str] = set()
 
     def take(self, found: Iterable[Difference]) -> bool:
         """Read what has changed, and take it over. Whether that has made more to be read."""
         read = [file for difference in found for file in self._differing(difference)]
+        self._claimed = {file.memory.record.id for file in read if file.memory and file.memory.named}
+        for file in read:
+            self._give_way(file)
         for file in sorted(read, key=_File.order):
             if file.memory is None:
                 self._store(file, None)
@@ -131,9 +135,19 @@ class _Sync:
             return memory
         return replace(memory, record=replace(memory.record, id=known))
 
+    def _give_way(self, file: _File) -> None:
+        """Where a file had an id that is written in another one now, that one was the record's."""
+        if file.memory is None or file.memory.named or file.id not in self._claimed:
+            return
+        row = files.by_place(self._book.db, self._book.number(file.place.scope), file.place.name)
+        if row is not None and row.record is not None and self._id_of(row) == file.id:
+            self._leave(row)
+
     def _place(self, file: _File, memory: Memory) -> None:
         """Give a memory its slot: the one its file has, the one of the file it was, or a new one."""
         record = memory.record
+        if record.id in self._claimed and not memory.named:
+            return self._second(file, memory)
         number = self._book.number(file.place.scope)
         row = files.by_place(self._book.db, number, file.place.name)
         if row is not None and row.record is not None and self._id_of(row) == record.id:

@@ -1,0 +1,335 @@
+"""What a person does to the files between two calls is what the next call finds, in every process."""
+
+import asyncio
+import os
+import shutil
+from datetime import UTC, datetime
+
+import pytest
+
+from markdown_notes import HOME, Notes, contents, keep, the_one
+from memhub import Conflict, Fact, NotFound, Observation, Patch, Provenance, Query, Scope, Turn
+from memhub_adapters.markdown.names import derived_id
+
+
+@pytest.fixture
+def notes(tmp_path):
+    return Notes(tmp_path / "notes")
+
+
+def run(notes, *calls):
+    """Each of the calls in a store that stays open through all of them, seen by a second one too."""
+
+    async def go():
+        async with notes.open() as store, notes.open() as other:
+            for call in calls:
+                await call(store)
+                assert await contents(store) == await contents(other)
+            assert await store.upkeep().check(deep=True) == []
+
+    asyncio.run(go())
+
+
+def test_an_edited_body_is_an_update(notes):
+    async def go(store):
+        record = await keep(store, "Prefers jasmine tea", tags=["tea"])
+        notes.edit(notes.file(), "jasmine", "oolong")
+        found = await store.get(record.id)
+        assert (found.content, found.tags) == ("Prefers oolong tea", ("tea",))
+        assert found.revision != record.revision
+        assert found.created_at == record.created_at
+        with pytest.raises(Conflict):
+            await store.update(record.id, Patch(kind="preference"), revision=record.revision)
+        assert (await store.recall(Query(HOME, text="jasmine"))).hits == ()
+        assert (await store.recall(Query(HOME, text="oolong"))).hits[0].record == found
+        updated = await store.update(found.id, Patch(kind="preference"), revision=found.revision)
+        assert (updated.content, updated.kind) == ("Prefers oolong tea", "preference")
+
+    run(notes, go)
+
+
+def test_an_edited_field_is_an_update_and_a_mere_touch_is_none(notes):
+    async def go(store):
+        record = await keep(store, "Prefers tea", tags=["tea"], attributes={"cups": 1})
+        os.utime(notes.file(), (1, 1))
+        assert await store.get(record.id) == record
+        notes.edit(notes.file(), "tags: [tea]", "tags:\n  - tea   # hot\n  - evening")
+        found = await store.get(record.id)
+        assert found.tags == ("tea", "evening")
+        assert found.revision != record.revision
+        notes.edit(notes.file(), "cups: 1", "cups: true")
+        again = await store.get(record.id)
+        assert again.attributes["cups"] is True
+        assert again.revision not in (found.revision, record.revision)
+
+    run(notes, go)
+
+
+def test_a_file_by_hand_is_a_record_with_an_id_and_times_of_its_own(notes):
+    async def go(store):
+        path = notes.write("home/bought.md", "Bought a kettle\n")
+        record = await the_one(store)
+        assert record.content == "Bought a kettle"
+        assert record.kind == "fact"
+        assert record.id == derived_id(HOME, "bought.md")
+        moment = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        assert {record.created_at, record.observed_at, record.updated_at} == {moment}
+        before = path.read_bytes()
+        assert await store.get(record.id) == record
+        assert (await store.recall(Query(HOME, text="kettle"))).hits[0].record == record
+        assert path.read_bytes() == before
+
+    run(notes, go)
+
+
+def test_the_first_change_through_memhub_writes_the_id_in_and_a_rename_then_keeps_it(notes):
+    async def go(store):
+        path = notes.write("home/bought.md", "---\nmood: glad\n---\nBought a kettle\n")
+        record = await the_one(store)
+        updated = await store.update(record.id, Patch(tags=["kitchen"]), revision=record.revision)
+        assert updated.id == record.id
+        assert updated.created_at == record.created_at
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith(f"---\nmood: glad\nid: {record.id}\ntags: [kitchen]\n")
+        path.rename(path.with_name("kettle.md"))
+        assert await store.get(record.id) == updated
+
+    run(notes, go)
+
+
+def test_a_moved_file_is_the_same_record_and_an_update_changes_it_where_it_now_is(notes):
+    async def go(store):
+        record = await keep(store, "Prefers tea")
+        path = notes.file()
+        moved = path.parent / "drinks" / "Tea.MD"
+        moved.parent.mkdir()
+        path.rename(moved)
+        assert await store.get(record.id) == record
+        assert await the_one(store) == record
+        moved = moved.rename(moved.with_name("tea.md"))
+        updated = await store.update(record.id, Patch(content="Prefers oolong"))
+        assert updated.id == record.id
+        assert notes.files() == [moved]
+        assert "Prefers oolong" in moved.read_text(encoding="utf-8")
+
+    run(notes, go)
+
+
+def test_a_file_moved_into_the_folder_of_another_scope_is_in_that_scope(notes):
+    async def go(store):
+        record = await keep(store, "Prefers tea")
+        other = notes.root / "tenant=acme,user=%41nn"
+        other.mkdir()
+        notes.file().rename(other / "x.md")
+        ann = Scope(tenant="acme", user="Ann")
+        found = await store.get(record.id)
+        assert (found.scope, found.content) == (ann, "Prefers tea")
+        assert found.revision != record.revision
+        assert await contents(store) == []
+        assert await contents(store, Scope(tenant="acme")) == ["Prefers tea"]
+        await store.delete(record.id)
+        assert notes.files() == []
+
+    run(notes, go)
+
+
+def test_a_renamed_folder_is_another_scope(notes):
+    async def go(store):
+        records = [await keep(store, f"memory {n}") for n in range(3)]
+        (notes.root / "home").rename(notes.root / "away")
+        assert await contents(store) == []
+        assert await contents(store, Scope("away")) == ["memory 0", "memory 1", "memory 2"]
+        assert [one.id for one in await store.get([record.id for record in records])] == [
+            record.id for record in records
+        ]
+
+    run(notes, go)
+
+
+def test_a_deleted_file_is_a_deleted_record(notes):
+    async def go(store):
+        gone, stays = await keep(store, "jasmine tea"), await keep(store, "green tea")
+        next(path for path in notes.files() if "jasmine" in path.name).unlink()
+        with pytest.raises(NotFound):
+            await store.get(gone.id)
+        assert await contents(store) == ["green tea"]
+        assert (await store.recall(Query(HOME, text="jasmine"))).hits == ()
+        with pytest.raises(NotFound):
+            await store.update(gone.id, Patch(content="x"))
+        assert (await store.stats()).live == 1
+        await store.delete(stays.id)
+
+    run(notes, go)
+
+
+def test_a_deleted_turn_lends_its_neighbours_nothing_any_more(notes):
+    async def go(store):
+        chat = Provenance("chat")
+        turns = [Turn("user", "do you like pistachio"), Turn("assistant", "yes very much")]
+        await store.observe(Observation(HOME, turns=turns, provenance=chat))
+        assert len((await store.recall(Query(HOME, text="pistachio"))).hits) == 2
+        next(path for path in notes.files() if "pistachio" in path.name).unlink()
+        assert (await store.recall(Query(HOME, text="pistachio"))).hits == ()
+        assert await contents(store) == ["yes very much"]
+
+    run(notes, go)
+
+
+def test_a_copy_is_reported_and_the_path_that_was_there_first_keeps_the_id(notes):
+    async def go():
+        async with notes.open() as store:
+            record = await keep(store, "Prefers tea")
+            first = notes.file()
+            copy = first.with_name("a copy.md")
+            shutil.copy(first, copy)
+            assert await contents(store) == ["Prefers tea"]
+            assert await store.upkeep().check() == [
+                f"home/a copy.md: has the id of home/{first.name}; remove it, or remove its id line"
+            ]
+            await store.update(record.id, Patch(content="Prefers oolong"))
+            assert "Prefers tea" in copy.read_text(encoding="utf-8")
+            assert await store.upkeep().reindex() == 1
+            assert await contents(store) == ["Prefers oolong"]
+            first.unlink()
+            assert await contents(store) == ["Prefers tea"]
+            assert (await the_one(store)).id == record.id
+            assert await store.upkeep().check() == []
+
+    asyncio.run(go())
+
+
+def test_a_copy_without_its_id_line_is_a_record_of_its_own(notes):
+    async def go(store):
+        record = await keep(store, "Prefers tea")
+        copy = notes.file().with_name("copy.md")
+        shutil.copy(notes.file(), copy)
+        assert await contents(store) == ["Prefers tea"]
+        notes.edit(copy, f"id: {record.id}\n", "")
+        assert await contents(store) == ["Prefers tea", "Prefers tea"]
+
+    run(notes, go)
+
+
+def test_deleting_a_record_deletes_its_copies_in_whatever_folder(notes):
+    async def go(store):
+        record = await keep(store, "Prefers tea")
+        (notes.root / "away").mkdir()
+        for name in ("home/copy.md", "away/copy.md"):
+            shutil.copy(next(iter(notes.files())), notes.root / name)
+        await store.delete(record.id)
+        with pytest.raises(NotFound):
+            await store.get(record.id)
+        assert notes.files() == []
+
+    run(notes, go)
+
+
+def test_a_second_file_where_an_id_was_derived_before_gets_another_id(notes):
+    async def go(store):
+        path = notes.write("home/list.md", "milk\n")
+        first = await the_one(store)
+        await store.update(first.id, Patch(tags=["shop"]))
+        path.rename(path.with_name("old list.md"))
+        path = notes.write("home/list.md", "bread\n")
+        assert await contents(store) == ["bread", "milk"]
+        assert (await store.get(first.id)).content == "milk"
+        bread = (await store.recall(Query(HOME, text="bread"))).hits[0].record
+        notes.edit(path, "bread", "bread and butter")
+        assert (await store.get(bread.id)).content == "bread and butter"
+        await store.update(bread.id, Patch(content="rye bread"))
+        assert bread.id in path.read_text(encoding="utf-8")
+
+    run(notes, go)
+
+
+def test_two_titles_that_differ_in_case_or_punctuation_are_two_records(notes):
+    async def go(store):
+        for name in ("Tea-time.md", "tea time.md", "tea-time.md"):
+            notes.write(f"home/{name}", name)
+        assert await contents(store) == ["Tea-time.md", "tea time.md", "tea-time.md"]
+
+    run(notes, go)
+
+
+def test_hidden_folders_links_and_other_files_are_left_alone(notes, tmp_path):
+    async def go(store):
+        notes.write("home/.obsidian/template.md", "no memory")
+        notes.write("home/.draft.md", "no memory")
+        notes.write("home/photo.txt", "no memory")
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / "secret.md").write_text("no memory", encoding="utf-8")
+        (notes.root / "home" / "link").symlink_to(outside)
+        (notes.root / "home" / "link.md").symlink_to(outside / "secret.md")
+        assert await contents(store) == []
+        await keep(store, "a memory")
+        assert await store.purge(HOME) == 1
+        assert (outside / "secret.md").exists()
+        assert (notes.root / "home" / "photo.txt").exists()
+
+    run(notes, go)
+
+
+def test_a_change_in_the_same_instant_and_of_the_same_size_is_seen(notes):
+    async def go(store):
+        record = await keep(store, "jasmine tea")
+        path = notes.file()
+        assert await contents(store) == ["jasmine tea"]
+        stat = path.stat()
+        text = path.read_bytes()
+        with path.open("r+b") as file:
+            file.write(text.replace(b"jasmine", b"vanilla"))
+        os.utime(path, ns=(stat.st_mtime_ns, stat.st_mtime_ns))
+        assert path.stat().st_ino == stat.st_ino
+        assert path.stat().st_mtime_ns == stat.st_mtime_ns
+        assert await contents(store) == ["vanilla tea"]
+        assert (await store.get(record.id)).content == "vanilla tea"
+
+    run(notes, go)
+
+
+def test_a_correction_by_hand_of_a_chain_is_read_as_it_stands(notes):
+    async def go(store):
+        tea = await keep(store, "tea")
+        coffee = await keep(store, "coffee", supersedes=tea.id)
+        next(path for path in notes.files() if "coffee" in path.name).unlink()
+        assert await contents(store) == []
+        assert await contents(store, include_invalidated=True) == ["tea"]
+        assert (await store.get(tea.id)).superseded_by == coffee.id
+        await store.delete(tea.id)
+
+    run(notes, go)
+
+
+def test_a_key_written_by_another_machine_is_known(notes, tmp_path):
+    async def go():
+        given = Observation(HOME, facts=[Fact("once")], idempotency_key="k")
+        async with Notes(tmp_path / "theirs").open() as theirs:
+            said = await theirs.observe(given)
+        shutil.copytree(tmp_path / "theirs" / "home", notes.root / "home")
+        async with notes.open() as store:
+            again = await store.observe(given)
+            assert again.replayed
+            assert again.records == said.records
+
+    asyncio.run(go())
+
+
+def test_a_spent_key_outlives_the_index(notes):
+    async def go():
+        given = Observation(HOME, facts=[Fact("jasmine once")], idempotency_key="k")
+        async with notes.open() as store:
+            await store.delete((await store.observe(given)).records[0].id)
+        for file in (notes.root / ".memhub").glob("index.db*"):
+            file.unlink()
+        async with notes.open() as store:
+            again = await store.observe(given)
+            assert (again.replayed, again.records) == (True, ())
+            with pytest.raises(Conflict):
+                await store.observe(Observation(HOME, facts=[Fact("else")], idempotency_key="k"))
+            held = [file.read_bytes() for file in notes.root.rglob("*") if file.is_file()]
+            assert not any(b"jasmine" in data for data in held)
+            await store.purge(HOME)
+            assert not (await store.observe(given)).replayed
+
+    asyncio.run(go())
