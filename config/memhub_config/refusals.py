@@ -75,7 +75,7 @@ def _fields(model: type[BaseModel], inside: Place) -> tuple[str, ...]:
         if nested is None:
             return ()
         model = nested
-    return tuple(model.model_fields)
+    return tuple(info.alias or name for name, info in model.model_fields.items())
 
 
 def _model(annotation: object) -> type[BaseModel] | None:

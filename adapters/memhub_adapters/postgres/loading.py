@@ -1,0 +1,108 @@
+"""What a write needs before it begins: its scopes locked, and the records it names, in one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memhub.records import Record
+from memhub.scope import Scope
+from memhub.search.indexing import is_turn
+from memhub_adapters.postgres.book import Book, Entry
+from memhub_adapters.postgres.errors import Raced
+from memhub_adapters.postgres.rows import SLOTS, Scopes, slot_of
+from memhub_adapters.postgres.schema import check_guard
+from memhub_adapters.postgres.scopes import Room, held, held_of, made
+from memhub_adapters.postgres.session import Row, Session, Statement
+
+__all__ = ["Needs", "load"]
+
+_NAMED: Final = f"""
+WITH named AS MATERIALIZED (
+    SELECT key, previous, supersedes, superseded_by FROM record WHERE id = ANY(%s::text[])
+)
+{SLOTS}
+WHERE r.key = ANY(ARRAY(SELECT key FROM named UNION ALL SELECT previous FROM named))
+    OR r.previous = ANY(ARRAY(SELECT key FROM named))
+    OR r.id = ANY(ARRAY(SELECT supersedes FROM named UNION ALL SELECT superseded_by FROM named))
+"""
+_LAST: Final = "r.role IS NOT NULL ORDER BY r.key DESC LIMIT 1"
+_LAST_TURNS: Final = f"""
+{SLOTS}
+JOIN unnest(%s::text[], %s::text[]) AS given(canonical, conversation) ON given.canonical = s.canonical
+WHERE r.key = (SELECT r.key FROM record r
+    WHERE r.scope = s.id AND r.conversation = given.conversation AND {_LAST})
+"""
+_LAST_LOOSE_TURNS: Final = f"""
+{SLOTS}
+WHERE s.canonical = ANY(%s::text[]) AND r.key = (SELECT r.key FROM record r
+    WHERE r.scope = s.id AND r.conversation IS NULL AND {_LAST})
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What to load. `new` are the records to come, whose scopes are made; `ids` name stored ones.
+
+    `ledger` is an idempotency key in its scope.
+    """
+
+    new: Sequence[Record] = ()
+    ids: Sequence[str] = ()
+    ledger: tuple[Scope, str] | None = None
+
+
+async def load(session: Session, needs: Needs) -> Book:
+    """Lock and load. Raises Unavailable where another version of Memhub has taken over the schema."""
+    scopes = list(dict.fromkeys(record.scope for record in needs.new))
+    parts: dict[str, list[Statement]] = {
+        "made": [made(scopes)] if scopes else [],
+        "rooms": [held(scopes) if scopes else held_of(needs.ids)],
+        "named": [(_NAMED, (list(needs.ids),))] if needs.ids else [],
+        "turns": _last_turns(needs.new),
+        "seen": [_seen(*needs.ledger)] if needs.ledger else [],
+    }
+    answers = iter(await session.ask(*(statement for part in parts.values() for statement in part)))
+    found = {name: [row for _ in part for row in next(answers)] for name, part in parts.items()}
+    if len(found["rooms"]) < len(scopes):
+        raise Raced
+    parsed = Scopes()
+    return Book(
+        [_room(row) for row in found["rooms"]],
+        [slot_of(row, parsed) for row in found["named"]],
+        [slot_of(row, parsed) for row in found["turns"]],
+        next((Entry(*needs.ledger, *row) for row in found["seen"] if needs.ledger), None),
+    )
+
+
+def _last_turns(new: Iterable[Record]) -> list[Statement]:
+    """The last stored turn of each session that one of the new records may go on with."""
+    turns = [record for record in new if is_turn(record)]
+    pairs = {(turn.scope.canonical, turn.provenance.conversation_id) for turn in turns}
+    named = sorted((scope, conversation) for scope, conversation in pairs if conversation is not None)
+    # Without a conversation a session is one observation, which only begins with position 0.
+    first = {
+        turn.scope.canonical: turn for turn in reversed(turns) if turn.provenance.conversation_id is None
+    }
+    loose = sorted(scope for scope, turn in first.items() if turn.position > 0)
+    statements: list[Statement] = []
+    if named:
+        statements.append((_LAST_TURNS, [list(column) for column in zip(*named, strict=True)]))
+    if loose:
+        statements.append((_LAST_LOOSE_TURNS, (loose,)))
+    return statements
+
+
+def _seen(scope: Scope, key: str) -> Statement:
+    sql = (
+        "SELECT digest, ids FROM ledger "
+        "WHERE scope = (SELECT id FROM scope WHERE canonical = %s) AND key = %s"
+    )
+    return sql, (scope.canonical, key)
+
+
+def _room(row: Row) -> Room:
+    *room, guard = row
+    check_guard(guard)
+    return Room(*room)

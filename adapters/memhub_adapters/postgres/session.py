@@ -1,0 +1,104 @@
+"""Transactions: what is asked together travels together, and what may be repeated is."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Any, Final, TypeVar
+
+import psycopg
+from psycopg.pq import TransactionStatus
+
+from memhub_adapters.postgres.errors import Dropped, Raced, Unfinished, lost, repeats
+from memhub_adapters.postgres.pool import Connection, Pools
+
+__all__ = ["READ", "WRITE", "Row", "Session", "Statement", "perform"]
+
+T = TypeVar("T")
+Row = tuple[Any, ...]
+Statement = tuple[str, Sequence[object]]
+"""SQL and its parameters."""
+
+READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+WRITE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
+
+ATTEMPTS: Final = 8
+"""Most runs of one transaction that meets deadlocks, lost races or lost connections."""
+
+PAUSE: Final = 0.02
+"""Longest pause before the first repeat, in seconds; each further one may be as much longer."""
+
+
+class Session:
+    """One transaction on one connection, begun with its first question."""
+
+    def __init__(self, connection: Connection, *, begin: str | None) -> None:
+        self._connection = connection
+        self._begin = begin
+        self.committing = False
+
+    async def ask(self, *statements: Statement, commit: bool = False) -> list[list[Row]]:
+        """The rows of each statement. All of them go to the server in one round trip.
+
+        With `commit` the transaction ends there: applied whole, or not at all.
+        """
+        begin = [(self._begin, ())] if self._begin else []
+        end = [("COMMIT", ())] if commit else []
+        self._begin, self.committing = None, self.committing or commit
+        whole = [*begin, *statements, *end]
+        if len(whole) == 1:
+            answers = [await self._execute(*whole[0])]
+        else:
+            async with self._connection.pipeline():
+                answers = [await self._execute(*statement) for statement in whole]
+        wanted = answers[len(begin) : len(begin) + len(statements)]
+        return [await answer.fetchall() if answer.description else [] for answer in wanted]
+
+    async def _execute(self, sql: str, values: Sequence[object]) -> psycopg.AsyncCursor[Row]:
+        return await self._connection.execute(sql, values, binary=True)
+
+
+async def perform(pools: Pools, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
+    """Run `work` in a transaction; anew where that cannot apply it twice.
+
+    Raises Unfinished when the connection was lost during the commit: it may be applied or not.
+    """
+    attempt = 0
+    while True:
+        try:
+            return await _once(pools, work, begin)
+        except (Raced, Dropped, psycopg.Error) as error:
+            attempt += 1
+            if attempt == ATTEMPTS or not repeats(error):
+                raise
+        await asyncio.sleep(random.uniform(0, PAUSE * attempt))  # noqa: S311 - keeps two apart
+
+
+async def _once(pools: Pools, work: Callable[[Session], Awaitable[T]], begin: str | None) -> T:
+    pool = pools.here()
+    connection = await pool.take()
+    session = Session(connection, begin=begin)
+    gone = False
+    try:
+        return await work(session)
+    except psycopg.Error as error:
+        gone = lost(error, connection)
+        if not gone:
+            raise
+    finally:
+        try:
+            await _settle(connection)
+        finally:
+            pool.give(connection)
+    # Raised out here, so that no native error, whose text could quote what is stored, hangs on.
+    raise Unfinished if session.committing else Dropped
+
+
+async def _settle(connection: Connection) -> None:
+    """End a transaction that is still open; where that fails, the pool closes the connection."""
+    status = connection.pgconn.transaction_status
+    if status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+        with suppress(psycopg.Error):
+            await connection.execute("ROLLBACK")

@@ -1,0 +1,41 @@
+"""The server that the tests of PostgreSQL share in one process, and schemas of their own on it."""
+
+import atexit
+import itertools
+import os
+from functools import cache
+
+import psycopg
+
+from postgres_server import Server
+
+_NUMBERS = itertools.count(1)
+
+
+@cache
+def server() -> Server:
+    """A server of this process, started when first asked for, removed at its end."""
+    started = Server()
+    atexit.register(started.remove)
+    return started
+
+
+def dsn() -> str:
+    """How tests connect: to `MEMHUB_TEST_POSTGRES_DSN`, else to a server of their own."""
+    return os.environ.get("MEMHUB_TEST_POSTGRES_DSN") or server().dsn
+
+
+def new_schema() -> str:
+    """The name of a schema that nobody else uses; it is made when it is first opened."""
+    return f"t{os.getpid()}_{next(_NUMBERS)}"
+
+
+def sql(statement: str, *values: object, to: str = "") -> list[tuple]:
+    """The rows of a statement, run by the server's owner."""
+    with psycopg.connect(to or dsn(), autocommit=True) as connection:
+        found = connection.execute(statement, values or None)
+        return found.fetchall() if found.description else []
+
+
+def drop(schema: str) -> None:
+    sql(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')

@@ -1,0 +1,36 @@
+"""The PostgreSQL adapter keeps every promise of the contract, on a real server."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+
+import pytest
+
+from memhub.conformance import AdapterConformance, Clock
+from memhub_adapters.postgres import PostgresAdapter
+from postgres_fixture import drop, dsn, new_schema
+
+
+class TestPostgres(AdapterConformance):
+    schema: str
+
+    @pytest.fixture(autouse=True)
+    def _in_a_schema_of_its_own(self) -> Iterator[None]:
+        self.schema = new_schema()
+        yield
+        drop(self.schema)
+
+    def open_adapter(self, clock: Clock) -> AbstractAsyncContextManager[PostgresAdapter]:
+        return self._opened()
+
+    def open_again(
+        self, adapter: PostgresAdapter, clock: Clock
+    ) -> AbstractAsyncContextManager[PostgresAdapter]:
+        return self._opened()
+
+    @asynccontextmanager
+    async def _opened(self) -> AsyncIterator[PostgresAdapter]:
+        adapter = PostgresAdapter(dsn(), schema=self.schema)
+        try:
+            yield adapter
+        finally:
+            await adapter.aclose()
