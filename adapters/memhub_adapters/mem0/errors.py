@@ -22,12 +22,22 @@ _KINDS: Final = {
     "TooManyToScan": "the server holds 10,000 memories or more, and does not tell all of their users",
     "TooManyToSearch": "1,000 memories rank above what the filters admit, and the service shows no more; "
     "ask for a narrower scope",
+    "FolderInUse": "another process has the folder open; an embedded Mem0 serves one process at a time",
+    "NoModel": "no model is configured, so nothing can be made of turns",
     "ListingChanged": "the scope kept changing while its pages were read",
 }
 """What we say of a failure that is no status; any other is httpx's own, and told by its name."""
 
 _FINAL: Final = frozenset(
-    {"BodyTooLarge", "UnsupportedProtocol", "TooManyToList", "TooManyToScan", "TooManyToSearch"}
+    {
+        "BodyTooLarge",
+        "FolderInUse",
+        "NoModel",
+        "UnsupportedProtocol",
+        "TooManyToList",
+        "TooManyToScan",
+        "TooManyToSearch",
+    }
 )
 """Kinds that a repeat does not mend."""
 
