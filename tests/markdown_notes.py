@@ -1,7 +1,8 @@
 """A tree of notes in a test: a store over it, a clock to move, and short ways to write and read."""
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -56,13 +57,30 @@ async def keep(store: MemoryStore, content: str, scope: Scope = HOME, **fields: 
     return (await store.observe(Observation(scope, facts=[Fact(content, **fields)]))).records[0]
 
 
+async def listed(store: MemoryStore, scope: Scope = HOME, **query: Any) -> list[Record]:
+    """What a scope lists, newest first."""
+    return [hit.record for hit in (await store.recall(Query(scope, limit=1000, **query))).hits]
+
+
 async def contents(store: MemoryStore, scope: Scope = HOME, **query: Any) -> list[str]:
-    """What a scope lists, sorted."""
-    found = await store.recall(Query(scope, limit=1000, **query))
-    return sorted(hit.record.content for hit in found.hits)
+    """The contents of what a scope lists, sorted."""
+    return sorted(record.content for record in await listed(store, scope, **query))
 
 
 async def the_one(store: MemoryStore, scope: Scope = HOME) -> Record:
     """The only record of a scope."""
-    (hit,) = (await store.recall(Query(scope))).hits
-    return hit.record
+    (record,) = await listed(store, scope)
+    return record
+
+
+def run(notes: Notes, *calls: Callable[[MemoryStore], Awaitable[None]]) -> None:
+    """Each of the calls in a store that stays open through all of them; a second one sees the same."""
+
+    async def go() -> None:
+        async with notes.open() as store, notes.open() as other:
+            for call in calls:
+                await call(store)
+                assert await contents(store) == await contents(other)
+            assert await store.upkeep().check(deep=True) == []
+
+    asyncio.run(go())
