@@ -39,3 +39,9 @@ def sql(statement: str, *values: object, to: str = "") -> list[tuple]:
 
 def drop(schema: str) -> None:
     sql(f'DROP SCHEMA IF EXISTS "{schema}" CASCADE')
+
+
+def empty(schema: str) -> None:
+    """Take everything out of a schema, as if it were new."""
+    tables = ", ".join(f'"{schema}".{table}' for table in ("scope", "record", "posting", "fresh", "ledger"))
+    sql(f"TRUNCATE {tables} RESTART IDENTITY")

@@ -19,6 +19,7 @@ from memhub_adapters.postgres.errors import translate
 from memhub_adapters.postgres.pool import Pools, where
 from memhub_adapters.postgres.search import search
 from memhub_adapters.postgres.session import READ, WRITE, Session, perform
+from memhub_adapters.postgres.upkeep import PostgresUpkeep
 
 __all__ = ["CAPABILITIES", "PostgresAdapter"]
 
@@ -104,7 +105,7 @@ class PostgresAdapter(Adapter):
         text = read.text
         if text is None:
             return await self._read(lambda session: reads.listing(session, read))
-        return await self._run(lambda session: search(session, read, text), begin=READ)
+        return await self.perform(lambda session: search(session, read, text), begin=READ)
 
     async def get(self, ids: Sequence[str], *, now: datetime) -> list[Record]:
         return await self._read(lambda session: reads.get(session, ids, now=now))
@@ -129,7 +130,7 @@ class PostgresAdapter(Adapter):
         return await self._write(lambda session: writes.restore(session, records))
 
     async def stats(self, scope: Scope | None, *, by_scope: bool, now: datetime) -> Stats:
-        return await self._run(
+        return await self.perform(
             lambda session: reads.stats(session, scope, by_scope=by_scope, now=now), begin=READ
         )
 
@@ -142,17 +143,21 @@ class PostgresAdapter(Adapter):
     async def aclose(self) -> None:
         self._pools.close()
 
+    def upkeep(self) -> PostgresUpkeep:
+        return PostgresUpkeep(self)
+
     def translate(self, error: Exception) -> HubError | None:
         return translate(error, self._where)
 
     async def _read(self, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run what is one statement, and so sees one snapshot."""
-        return await self._run(work, begin=None)
+        return await self.perform(work, begin=None)
 
     async def _write(self, work: Callable[[Session], Awaitable[T]]) -> T:
-        return await self._run(work, begin=WRITE)
+        return await self.perform(work, begin=WRITE)
 
-    async def _run(self, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
+    async def perform(self, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
+        """Run a transaction in a schema that is there, up to date; None begins none."""
         if not self._prepared:
             await self._prepare()
         return await perform(self._pools, work, begin=begin)

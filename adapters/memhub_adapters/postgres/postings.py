@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,7 +11,7 @@ from memhub.search.fresh import FRESH, entry, mark, packed, unpacked
 from memhub_adapters.postgres.book import Change
 from memhub_adapters.postgres.session import Row, Session, Statement
 
-__all__ = ["Stored", "changes", "found", "stored"]
+__all__ = ["Place", "Stored", "changes", "found", "split", "stored"]
 
 Place = tuple[str, int]
 """Term and block: with the scope, the key of a posting row."""
@@ -96,6 +96,15 @@ def found(
             if held := entry(row, at, place):
                 result.setdefault(term, []).append((first, held))
     return result
+
+
+def split(entries: bytes, *, stops: bool) -> Iterator[bytes]:
+    """The entries of a posting row, one by one."""
+    at = 0
+    while at < len(entries):
+        size = 2 + entries[at + 1] if stops else 3
+        yield entries[at : at + size]
+        at += size
 
 
 def _places(documents: Mapping[int, Document]) -> dict[Place, list[int]]:

@@ -18,12 +18,17 @@ from memhub.errors import InvalidConfig, Unavailable
 from memhub.search.analyzer import fingerprint
 from memhub_adapters.postgres.session import Session
 
-__all__ = ["OLDEST_SERVER", "TABLES", "VERSION", "check_guard", "prepare"]
+__all__ = ["INDEXES", "OLDEST_SERVER", "TABLES", "VERSION", "check_guard", "prepare"]
 
 OLDEST_SERVER: Final = 14
 """Major version of the oldest server that has all that is used here."""
 
 TABLES: Final = ("meta", "scope", "record", "posting", "fresh", "ledger")
+INDEXES: Final = (
+    *("meta_pkey", "scope_pkey", "scope_canonical_key", "scope_labels", "record_pkey", "record_id"),
+    *("record_listing", "record_turns", "record_previous", "record_hidden", "posting_pkey", "fresh_pkey"),
+    "ledger_pkey",
+)
 
 _OWNER: Final = "memhub"
 _V1: Final = """
