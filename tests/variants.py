@@ -106,6 +106,11 @@ class Extracting(InMemoryAdapter):
         return await super().observe(replace(write, turns=(), facts=facts) if write.turns else write)
 
 
+ExtractsOnly = declaring(
+    "ExtractsOnly", Extracting, facts="no", fact_fields=frozenset(), supersede=False, expiry=False
+)
+
+
 class Semantic(InMemoryAdapter):
     """Searches by meaning, which it takes to be the words."""
 
@@ -174,6 +179,7 @@ VARIANTS: dict[str, type[InMemoryAdapter]] = {
     "merges equal texts": Merging,
     "operations": Slow,
     "extracts": Extracting,
+    "extracts, keeps no facts": ExtractsOnly,
     "semantic": Semantic,
     "eventual": Lagging,
 }

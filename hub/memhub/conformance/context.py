@@ -96,38 +96,24 @@ class Context:
         """The text after a mark of this run: for labels, ids and keys that nobody else has."""
         return f"conformance {self._mark} {text}"
 
-    async def keep(
-        self,
-        what: str | Fact | Turn,
-        **options: Unpack[Options],
-    ) -> Record:
+    async def keep(self, what: str | Fact | Turn, **options: Unpack[Options]) -> Record:
         """Store one thing in one observation. Plain text is a fact, or a turn where facts are not kept."""
         return (await self.keep_all(what, **options))[0]
 
-    async def keep_all(
-        self,
-        *what: str | Fact | Turn,
-        **options: Unpack[Options],
-    ) -> tuple[Record, ...]:
-        """Store several in one observation; the records, in order."""
+    async def keep_all(self, *what: str | Fact | Turn, **options: Unpack[Options]) -> tuple[Record, ...]:
+        """Store several in one observation; the records, in order. Broken where not one each comes back."""
         done = await self.observe(*what, **options)
+        if len(done.records) != len(what):
+            raise Broken(f"observe: returns {len(done.records)} records for {len(what)} things to keep")
         return done.records
 
-    async def observe(
-        self,
-        *what: str | Fact | Turn,
-        **options: Unpack[Options],
-    ) -> Observed:
+    async def observe(self, *what: str | Fact | Turn, **options: Unpack[Options]) -> Observed:
         """Store several, waiting for the provider where the operation is pending."""
         done = await self.store.observe(self.observation(*what, **options))
         pending = done.operation is not None and done.operation.status == "pending"
         return await self.store.wait(done.operation.id) if done.operation and pending else done
 
-    def observation(
-        self,
-        *what: str | Fact | Turn,
-        **options: Unpack[Options],
-    ) -> Observation:
+    def observation(self, *what: str | Fact | Turn, **options: Unpack[Options]) -> Observation:
         """An observation, in the first scope where none is given."""
         items = [self._item(one) if isinstance(one, str) else one for one in what]
         return Observation(

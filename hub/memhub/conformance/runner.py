@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 from memhub.adapter import Adapter
+from memhub.conformance.clock import Clock
 from memhub.conformance.context import Context, Setting
 from memhub.conformance.definition import Rule, Skipped
 from memhub.conformance.report import Report, Result
@@ -45,7 +47,7 @@ async def run_conformance(
     results: list[Result] = []
     stayed: Counter[str] = Counter()
     for rule in rules:
-        context = Context(adapter, setting)
+        context = Context(adapter, replace(setting, clock=Clock()))
         results.append(await _result(rule, context))
         stayed.update([context.left] * len(context.notes.scopes) if context.left else [])
         if on_result is not None:

@@ -47,7 +47,7 @@ async def restoring_again_changes_nothing(ctx: Context) -> None:
     equal(len(await ctx.store.get(list(again.ids.values()))), 3, "records held")
 
 
-@rule(needs=["restore", "listing"])
+@rule(needs=["restore", "verbatim", "listing"])
 async def restoring_twice_lists_once(ctx: Context) -> None:
     """A record restored twice is listed once, in the place of its observed_at."""
     await ctx.keep("memory of today")

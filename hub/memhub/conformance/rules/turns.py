@@ -59,7 +59,7 @@ async def a_turn_keeps_its_conversation(ctx: Context) -> None:
     equal((found.conversation_id, found.run_id, found.role), ("chat-1", "run-1", "user"), "provenance")
 
 
-@rule(needs=["extracted_turns"])
+@rule(needs=["extracted_turns"], tier=1)
 async def extracted_facts_are_accounted_for(ctx: Context) -> None:
     """What a provider makes of turns is returned, or found once the operation has been waited for."""
     done = await ctx.observe(Turn("user", "My name is Ann and I am allergic to peanuts."))
