@@ -12,7 +12,9 @@ from memhub.errors import NativeError
 def subtree(kind: type[HubError], depth: int = 0) -> list[tuple[int, str]]:
     found = [(depth, kind.__name__)]
     for child in kind.__subclasses__():
-        found += subtree(child, depth + 1)
+        # An adapter may know a finer kind of its own; the tree is of what callers catch.
+        if child.__module__ == errors.__name__:
+            found += subtree(child, depth + 1)
     return found
 
 
