@@ -14,6 +14,7 @@ from command import Command
 from memhub import errors
 from memhub.interchange import record_from_json
 from memhub_config import load_config, providers
+from memhub_config.bindings import BindingSection
 from memhub_config.cli.app import app
 from memhub_config.models import ROUTING, RetrySection, StoreOptions
 from memhub_config.settings import ProcessSettings
@@ -91,7 +92,8 @@ def test_the_keys_that_a_command_prints_are_those_of_the_page(memhub, name):
 
 
 def test_the_file_of_the_page_loads():
-    (text,) = blocks(CONFIGURATION, "yaml")
+    text, bindings = blocks(CONFIGURATION, "yaml")
+    assert list(load_config(yaml.safe_load(bindings), environ={}).bindings) == ["team", "player"]
     config = load_config(yaml.safe_load(text), environ={})
     assert [store.provider.name for store in config.stores] == ["sqlite", "in_memory", "none"]
 
@@ -115,5 +117,6 @@ def test_every_field_is_there():
     for provider in providers.BUILT_IN:
         fields = providers.load(provider).settings.model_fields
         named |= {f"{provider}.{name}" for name in fields} or {provider}
+    named |= set(BindingSection.model_fields) | {"bindings", "events"}
     named |= ROUTING | {f"MEMHUB_{name.upper()}" for name in ProcessSettings.model_fields}
     assert {name for name in named if f"`{name}`" not in CONFIGURATION} == set()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -21,7 +21,7 @@ __all__ = ["ProcessSettings", "process_settings"]
 
 
 class ProcessSettings(BaseSettings):
-    """`MEMHUB_CONFIG` and `MEMHUB_LOG_LEVEL`. An empty variable counts as unset."""
+    """`MEMHUB_CONFIG`, `MEMHUB_LOG_LEVEL`, `MEMHUB_MCP_TOKEN`. An empty variable counts as unset."""
 
     model_config = SettingsConfigDict(
         env_prefix="MEMHUB_", env_ignore_empty=True, frozen=True, hide_input_in_errors=True
@@ -30,6 +30,9 @@ class ProcessSettings(BaseSettings):
     config: Path | None = Field(default=None, description="The configuration file, where none is named.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="What the command's log tells on stderr."
+    )
+    mcp_token: SecretStr | None = Field(
+        default=None, description="What clients of `memhub mcp --http` must bear."
     )
 
 

@@ -20,6 +20,7 @@ from memhub_config.cli import (
     moving,
     recalling,
     remembering,
+    serving,
     setting_up,
     shapes,
     tailing,
@@ -53,6 +54,7 @@ for part in (
     moving,
     keeping,
     tailing,
+    serving,
     kit,
     demo,
 ):

@@ -1,0 +1,58 @@
+"""The stdio transport of an MCP server."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from contextlib import suppress
+from typing import Any, Self, cast
+
+import anyio
+from mcp.server import Server
+from mcp.server.stdio import stdio_server
+
+__all__ = ["serve_stdio"]
+
+CHUNK = 65_536
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Serve one client over stdin and stdout until it closes its end."""
+    lines = cast("anyio.AsyncFile[str]", _Stdin())
+    async with stdio_server(stdin=lines) as (read, write):
+        await server.run(read, write, server.create_initialization_options())
+
+
+class _Stdin:
+    """The lines of stdin. The SDK's own reader would hold up an interrupted process until the next line.
+
+    This one reads on a daemon thread, and past Python's buffer, whose lock must be free at exit.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        threading.Thread(target=self._read, name="memhub-stdin", daemon=True).start()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if line is None:
+            raise StopAsyncIteration
+        return line.decode(errors="replace")
+
+    def _read(self) -> None:
+        begun = b""
+        while chunk := os.read(0, CHUNK):
+            *lines, begun = (begun + chunk).split(b"\n")
+            for line in lines:
+                self._put(line)
+        self._put(None)
+
+    def _put(self, line: bytes | None) -> None:
+        # The loop may have ended meanwhile; then nobody is there to listen.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
