@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from memhub_adapters.mem0.adapter import Mem0Adapter
+from memhub_adapters.mem0.flavors import embedded, platform, self_hosted
 
-__all__ = ["Mem0Adapter"]
+__all__ = ["Mem0Adapter", "embedded", "platform", "self_hosted"]

@@ -24,6 +24,11 @@ _KINDS: Final = {
     "ask for a narrower scope",
     "FolderInUse": "another process has the folder open; an embedded Mem0 serves one process at a time",
     "NoModel": "no model is configured, so nothing can be made of turns",
+    "ProjectNotFound": "there is no such memory project in this region; check memory_project_id and region",
+    "ControlPlaneRefused": "the control plane gives no key; check region, memory_project_id and api_key_id",
+    "UnexpectedControlBody": "the control plane answers with something else; check control_endpoint",
+    "NoReadyKey": "the memory project has no key that is ready",
+    "NoKeyValue": "the control plane gave an empty key",
     "ListingChanged": "the scope kept changing while its pages were read",
 }
 """What we say of a failure that is no status; any other is httpx's own, and told by its name."""
@@ -31,12 +36,14 @@ _KINDS: Final = {
 _FINAL: Final = frozenset(
     {
         "BodyTooLarge",
+        "ControlPlaneRefused",
         "FolderInUse",
         "NoModel",
-        "UnsupportedProtocol",
+        "ProjectNotFound",
         "TooManyToList",
         "TooManyToScan",
         "TooManyToSearch",
+        "UnsupportedProtocol",
     }
 )
 """Kinds that a repeat does not mend."""
