@@ -117,6 +117,35 @@ def test_a_failure_leaves_the_checkpoint_and_a_repeat_goes_on(tmp_path, monkeypa
     assert len(seen) == len(set(seen)), "what was noted was written again"
 
 
+def test_a_cancelled_migration_can_go_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "PAGE", 3)
+
+    class Stuck(InMemoryAdapter):
+        def __init__(self):
+            super().__init__()
+            self.calls, self.reached = 0, asyncio.Event()
+
+        async def restore(self, records, *, now):
+            self.calls += 1
+            if self.calls == 3:
+                self.reached.set()
+                await asyncio.Event().wait()
+            return await super().restore(records, now=now)
+
+    async def work(source, target, clock):
+        path = tmp_path / "notes.db"
+        task = asyncio.create_task(migrate(source, target, checkpoint=path, clock=clock))
+        await target._adapter.reached.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert path.exists()
+        await migrate(source, target, checkpoint=path, clock=clock)
+        assert await everything(target) == await everything(source)
+
+    on_two(work, target=Stuck())
+
+
 def test_a_target_that_cannot_tell_a_repeat_is_not_written_to_twice(tmp_path, monkeypatch):
     """Interrupted between a write and its note, on a target that neither lists nor knows keys."""
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Final
+from threading import RLock
+from typing import Any, Final
 
 from memhub.errors import Conflict, InvalidInput, Unavailable
 
@@ -57,6 +58,7 @@ class Checkpoint:
 
     def __init__(self, path: Path | None, about: object) -> None:
         self._path = path
+        self._lock = RLock()
         self._about = json.dumps(about, ensure_ascii=False, sort_keys=True)
         with self._told():
             if path is not None:
@@ -139,9 +141,10 @@ class Checkpoint:
 
     def moved(self) -> Iterator[Moved]:
         """Everything that is done, in the order it was."""
-        with self._told():
-            for row in self._db.execute(f"SELECT {_COLUMNS} FROM moved ORDER BY number"):
-                yield Moved(*row)
+        last = 0
+        while rows := self._after(last):
+            yield from (Moved(*row[1:]) for row in rows)
+            last = rows[-1][0]
 
     def counts(self) -> tuple[int, int, int]:
         """How many records were moved, were left out, and have another id now than before."""
@@ -151,8 +154,9 @@ class Checkpoint:
         return held, left or 0, renamed or 0
 
     def close(self, *, done: bool = False) -> None:
-        """Let the file go; remove it when the migration is done."""
-        self._db.close()
+        """Let the file go, once what runs on a thread has ended; remove it when the migration is done."""
+        with self._lock:
+            self._db.close()
         if done and self._path is not None:
             with suppress(FileNotFoundError):
                 self._path.unlink()
@@ -183,6 +187,11 @@ class Checkpoint:
                 f"checkpoint: {self._path} belongs to another migration; name another file, or remove it"
             )
 
+    def _after(self, number: int) -> list[tuple[Any, ...]]:
+        sql = f"SELECT number, {_COLUMNS} FROM moved WHERE number > ? ORDER BY number LIMIT 500"
+        with self._told():
+            return self._db.execute(sql, (number,)).fetchall()
+
     def _rows(self, column: str, values: Iterable[str | bytes]) -> list[Moved]:
         sql = f"SELECT {_COLUMNS} FROM moved WHERE {column} = ?"
         with self._told():
@@ -201,9 +210,10 @@ class Checkpoint:
 
     @contextmanager
     def _told(self) -> Iterator[None]:
-        """SQLite's and the system's errors as the contract's."""
+        """One call at a time; SQLite's and the system's errors as the contract's."""
         try:
-            yield
+            with self._lock:
+                yield
         except (sqlite3.Error, OSError) as found:
             raise self._error(found) from found
 
