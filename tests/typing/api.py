@@ -34,10 +34,14 @@ from memhub import (
     Unavailable,
     Why,
     Write,
+    migrate,
+    plan_migration,
 )
 from memhub.blocking import BlockingHub, BlockingMemoryStore
 from memhub.events import Event, MemoryWritten
+from memhub.export import export_lines
 from memhub.filters import admits
+from memhub.migration import Loss, Migrated, Plan, Progress
 from memhub.search import question
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.sqlite import SqliteAdapter
@@ -51,6 +55,20 @@ async def product() -> None:
         assert_type(memory, MemoryStore)
         assert_type(hub.get("notes"), MemoryStore | None)
         await verbs(memory)
+
+
+async def movement(source: MemoryStore, target: MemoryStore) -> None:
+    def tell(progress: Progress) -> None:
+        assert_type(progress.total, int | None)
+
+    plan = await plan_migration(source, target, scope=[Scope("ann"), Scope("bob")])
+    assert_type(plan, Plan)
+    assert_type(plan.losses, tuple[Loss, ...])
+    names: dict[str, str] = {}
+    done = await migrate(source, target, progress=tell, on_moved=names.__setitem__, accept_loss=True)
+    assert_type(done, Migrated)
+    async for line in export_lines(target, scope=Scope("ann")):
+        assert_type(line, str)
 
 
 async def verbs(memory: MemoryStore) -> None:
