@@ -37,14 +37,14 @@ FORMAT: Final = 1
 """Grows with every change of what files are read as; an index of another format is made anew."""
 
 TABLES: Final = """
-CREATE TABLE IF NOT EXISTS file(
+CREATE TABLE file(
     scope INTEGER, name TEXT, mtime INTEGER, size INTEGER, inode INTEGER, seen INTEGER NOT NULL,
     digest BLOB, record INTEGER, id TEXT, key TEXT, fault TEXT, line INTEGER, change INTEGER NOT NULL,
     PRIMARY KEY(scope, name)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS file_change ON file(scope, change);
-CREATE UNIQUE INDEX IF NOT EXISTS file_record ON file(record) WHERE record IS NOT NULL;
-CREATE INDEX IF NOT EXISTS file_id ON file(id) WHERE id IS NOT NULL;
+CREATE INDEX file_change ON file(scope, change);
+CREATE UNIQUE INDEX file_record ON file(record) WHERE record IS NOT NULL;
+CREATE INDEX file_id ON file(id) WHERE id IS NOT NULL;
 """
 
 RACY: Final = 2_000_000_000

@@ -18,7 +18,12 @@ from memhub_adapters.sqlite.file import Connection, File
 
 __all__ = ["Home", "is_damage"]
 
-_SPOILED: Final = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
+_SPOILED: Final = (
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_ERROR,
+    sqlite3.SQLITE_CONSTRAINT,
+)
 
 
 class Home(File):
@@ -76,9 +81,12 @@ class Home(File):
         super()._bring_up_to_date()
         db = self._open(self.path)
         try:
-            db.executescript(TABLES)
-            db.execute("INSERT OR IGNORE INTO meta VALUES('markdown', ?)", (FORMAT,))
-            if db.execute("SELECT value FROM meta WHERE name = 'markdown'").fetchone() != (FORMAT,):
+            held = db.execute("SELECT value FROM meta WHERE name = 'markdown'").fetchone()
+            tables = db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'file'").fetchone()
+            if held is None and tables == (0,):
+                db.executescript(TABLES)
+                db.execute("INSERT INTO meta VALUES('markdown', ?)", (FORMAT,))
+            elif held != (FORMAT,) or tables != (1,):
                 raise Lost(f"{self.path} was made by another version of Memhub; it is made anew")
         finally:
             db.close()

@@ -91,10 +91,10 @@ class Journal:
         """
         folders = {path.rpartition("/")[0] for path in batch.puts}
         try:
-            self._expect(batch)
             for folder in folders:
                 self._make(folder)
             stamps = self._write({self._text(n): put.data for n, put in enumerate(batch.puts.values())})
+            self._expect(batch)
             moves = list(zip(stamps, batch.puts, strict=True))
             if len(moves) + len(batch.removes) > 1:
                 self._agree(moves, list(batch.removes))
