@@ -1,49 +1,21 @@
-"""Exports as JSON Lines: lossless, streaming, and told by line and field what is wrong with them."""
+"""Exports as JSON Lines: lossless, and told by line and field what is wrong with them."""
 
 import asyncio
-import io
 import json
 import re
 from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from memhub import Conflict, InvalidInput, MemoryStore, Page, Record, Scope, Unsupported
-from memhub.export import ExportFile, export_lines, is_export
+from exports import exported, imported, lines_of, record
+from memhub import Conflict, InvalidInput, MemoryStore, Record, Scope, Unsupported
+from memhub.export import is_export
 from memhub.interchange import record_to_json
-from memhub.migration import migrate, move, sources
+from memhub.migration import sources
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.none import NoneAdapter
-from memhub_adapters.sqlite import SqliteAdapter
-from moving import ANN, BOB, NOON, Renaming, everything, lacking, on_two, renamed
-from strategies import records
-
-MANY = 20_000
-MARKDOWN = Path(__file__).parent.parent / "adapters/memhub_adapters/markdown/adapter.py"
-
-
-def record(number, **more):
-    times = dict.fromkeys(("created_at", "updated_at", "observed_at"), NOON)
-    plain = {"scope": BOB, "kind": "fact", "content": f"Number {number}", "revision": "r"}
-    return Record(id=f"r{number:05}", **{**times, **plain, **more})
-
-
-def lines_of(*given, header='{"memhub_export": 1}'):
-    """An export of these records, or lines."""
-    texts = [one if isinstance(one, str) else json.dumps(record_to_json(one)) for one in given]
-    return "".join(f"{line}\n" for line in (header, *texts)).encode()
-
-
-async def exported(store, **options):
-    return "".join([line async for line in export_lines(store, **options)])
-
-
-async def imported(store, data, **options):
-    return await move(ExportFile(io.BytesIO(data), "export.jsonl"), store, **options)
+from moving import ANN, NOON, Renaming, everything, lacking, on_two, renamed
 
 
 def refused(data):
@@ -57,49 +29,6 @@ def refused(data):
         return str(caught.value), held
 
     return asyncio.run(work())
-
-
-def middle_stores(folder):
-    """The stores that an export passes through on its way from SQLite to SQLite."""
-    yield InMemoryAdapter()
-    if MARKDOWN.exists():
-        from memhub_adapters.markdown import MarkdownAdapter
-
-        yield MarkdownAdapter(folder / "notes")
-
-
-@settings(max_examples=25)
-@given(st.lists(records, max_size=6, unique_by=lambda one: one.id))
-def test_any_legal_record_survives_the_whole_way(given):
-    """SQLite -> JSON Lines -> each other store in turn -> SQLite, byte for byte."""
-
-    async def travel(folder):
-        async with MemoryStore(SqliteAdapter(folder / "a.db"), name="first") as first:
-            await first.restore(given)
-            before = await exported(first)
-        assert [json.loads(line) for line in before.splitlines()[1:]] == [
-            record_to_json(one) for one in sorted(given, key=lambda one: order(one, given))
-        ]
-        store = MemoryStore(InMemoryAdapter(), name="lines")
-        await imported(store, before.encode())
-        for number, adapter in enumerate((*middle_stores(folder), SqliteAdapter(folder / "b.db"))):
-            following = MemoryStore(adapter, name=f"stop {number}")
-            await migrate(store, following)
-            await store.aclose()
-            store = following
-        after = await exported(store)
-        await store.aclose()
-        return before, after
-
-    with TemporaryDirectory() as folder:
-        before, after = asyncio.run(travel(Path(folder)))
-    assert sorted(after.split("\n")) == sorted(before.split("\n"))
-
-
-def order(one, given):
-    """A scan goes scope by scope, in the order in which the scopes came up."""
-    scopes = list(dict.fromkeys(other.scope for other in given))
-    return scopes.index(one.scope), given.index(one)
 
 
 def test_the_format_is_what_is_documented():
@@ -172,56 +101,6 @@ def test_chains_far_apart_in_the_file_are_linked_in_a_target_with_ids_of_its_own
     assert renamed(old, names) in held
     assert renamed(new, names) in held
     assert len(held) == 10
-
-
-class Endless(InMemoryAdapter):
-    """Makes the records of each page when it is asked for it."""
-
-    def __init__(self):
-        super().__init__()
-        self.made = 0
-
-    async def scan(self, cursor, limit, *, now):
-        first = int(cursor or 0)
-        self.made = first + limit
-        page = tuple(record(number) for number in range(first, self.made))
-        return Page(page, str(self.made) if self.made < MANY else None)
-
-
-def test_an_export_never_runs_ahead_of_its_reader():
-    async def work():
-        adapter = Endless()
-        count = -1
-        async for _ in export_lines(MemoryStore(adapter)):
-            count += 1
-            assert adapter.made <= count + sources.PAGE, "pages were read before they were needed"
-        return count
-
-    assert asyncio.run(work()) == MANY
-
-
-class Counted(io.BytesIO):
-    """Counts the lines that are read."""
-
-    lines = 0
-
-    def readline(self, size=-1):
-        self.lines += 1
-        return super().readline(size)
-
-
-def test_an_import_never_runs_ahead_of_its_reader():
-    file = Counted(lines_of(*(record(number) for number in range(MANY))))
-
-    async def work():
-        count = 0
-        async for page in ExportFile(file, "export.jsonl").pages():
-            count += len(page.records)
-            assert file.lines <= count + 2
-            assert len(page.records) <= sources.PAGE
-        return count
-
-    assert asyncio.run(work()) == MANY
 
 
 GOOD = json.dumps(record_to_json(record(1)))
