@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SUITE ?= -n 2
 
-.PHONY: demo test torture lint format clean
+.PHONY: demo test torture lint bench format clean
 
 demo: $(VENV)/.base  ## remember, correct and recall a two-week conversation
 	$(BIN)/memhub demo
@@ -20,6 +20,9 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy --strict
 	$(BIN)/lint-imports
+
+bench: $(VENV)/.dev  ## measure the SQLite store against sqlite3 and FTS5 by hand; BENCH=--million for more
+	$(BIN)/python bench/sqlite_store.py $(BENCH)
 
 format: $(VENV)/.dev
 	$(BIN)/ruff check --fix .
