@@ -1,12 +1,13 @@
 """What a person does to the files between two calls is what the next call finds, in every process."""
 
+import asyncio
 import os
 from datetime import UTC, datetime
 
 import pytest
 
 from markdown_notes import HOME, Notes, contents, keep, run, the_one
-from memhub import Conflict, NotFound, Observation, Patch, Provenance, Query, Scope, Turn
+from memhub import Conflict, NotFound, Observation, Patch, Provenance, Query, Scope, Turn, Unavailable
 from memhub_adapters.markdown.names import derived_id
 
 
@@ -186,6 +187,38 @@ def test_hidden_folders_links_and_other_files_are_left_alone(notes, tmp_path):
         assert (notes.root / "home" / "photo.txt").exists()
 
     run(notes, go)
+
+
+def test_a_link_in_the_place_of_a_scopes_folder_leads_nowhere(notes, tmp_path):
+    async def go():
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / "secret.md").write_text("no memory", encoding="utf-8")
+        async with notes.open() as store:
+            await store.ping()
+            (notes.root / "home").symlink_to(outside)
+            assert await contents(store) == []
+            with pytest.raises(Unavailable, match="a link; put a folder in its place"):
+                await keep(store, "tea")
+            assert await store.purge(HOME) == 0
+        assert [path.name for path in outside.iterdir()] == ["secret.md"]
+
+    asyncio.run(go())
+
+
+def test_a_root_that_goes_away_is_not_quietly_replaced(notes):
+    async def go():
+        async with notes.open() as store:
+            await keep(store, "tea")
+            away = notes.root.rename(notes.root.with_name("away"))
+            for call in (contents, lambda store: keep(store, "coffee")):
+                with pytest.raises(Unavailable, match="was removed while in use"):
+                    await call(store)
+            assert not notes.root.exists()
+            away.rename(notes.root)
+            assert await contents(store) == ["tea"]
+
+    asyncio.run(go())
 
 
 def test_a_change_in_the_same_instant_and_of_the_same_size_is_seen(notes):

@@ -1,6 +1,7 @@
 """Several processes on one tree: nothing lost, nothing twice, nothing half shown."""
 
 import asyncio
+import os
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +12,7 @@ from children import Child, start_together
 from markdown_child import SCOPE
 from markdown_notes import Notes, contents, keep
 from memhub import Fact, Observation, Unavailable
+from memhub_adapters.markdown.lock import Lock
 
 PROGRAM = Path(__file__).with_name("markdown_child.py")
 
@@ -104,6 +106,22 @@ def test_a_write_that_may_not_wait_fails_retryable_and_a_killed_holder_leaves_no
             assert await contents(store, SCOPE) == ["green tea", "white tea"]
 
     asyncio.run(go())
+
+
+def test_a_process_forked_while_the_lock_is_held_does_not_keep_it(notes):
+    lock = Lock(notes.root / "lock", timeout=0)
+    notes.root.mkdir()
+    taken = lock.take()
+    out, end = os.pipe()
+    if not os.fork():
+        os.close(end)
+        os.read(out, 1)
+        os._exit(0)
+    taken.release()
+    lock.take().release()
+    os.close(end)
+    os.close(out)
+    assert os.wait()[1] == 0
 
 
 def test_a_removed_home_folder_is_made_anew_and_the_lock_still_holds(notes):

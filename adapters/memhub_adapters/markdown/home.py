@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from memhub.errors import HubError
+from memhub.errors import HubError, Unavailable
 from memhub_adapters.markdown.errors import Lost
 from memhub_adapters.markdown.files import FORMAT, TABLES
 from memhub_adapters.markdown.journal import Journal
@@ -38,11 +38,20 @@ class Home(File):
         self.tree = tree
         self.journal = Journal(tree)
         self._tree_lock = Lock(self.folder / "lock", timeout=timeout)
+        self._was_there = False
 
     def take(self) -> Taken:
-        """Wait for the tree's lock, and finish what another left unfinished."""
+        """Wait for the tree's lock, and finish what another left unfinished.
+
+        Raises Unavailable where the root is gone that was there before: its disk may be.
+        """
         if not self.folder.is_dir():
+            if self._was_there and not self.tree.root.is_dir():
+                raise Unavailable(
+                    f"{self.tree.root} was removed while in use; put it back, or open the store anew"
+                )
             self.folder.mkdir(parents=True, exist_ok=True)
+        self._was_there = True
         taken = self._tree_lock.take()
         try:
             self.journal.recover()

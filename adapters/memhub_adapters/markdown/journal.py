@@ -113,6 +113,8 @@ class Journal:
     def _make(self, folder: str) -> None:
         """A folder, with those above it, on the same disk as the journal, that may be written to."""
         path = self._tree.path(folder)
+        if self._tree.is_outside(folder):
+            raise Unavailable(f"{os.fsdecode(path)}: is, or lies behind, a link; put a folder in its place")
         if not os.path.isdir(path):  # noqa: PTH112 - paths are bytes here
             above = folder.rpartition("/")[0]
             if above:

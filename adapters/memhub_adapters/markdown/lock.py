@@ -93,7 +93,13 @@ class Taken:
 
     def release(self) -> None:
         """Let others have it."""
-        os.close(self._handle)
+        from fcntl import LOCK_UN, flock
+
+        try:
+            # Explicitly, since a process that was forked meanwhile holds the file open as well.
+            flock(self._handle, LOCK_UN)
+        finally:
+            os.close(self._handle)
 
     def __enter__(self) -> Self:
         return self

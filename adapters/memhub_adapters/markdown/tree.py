@@ -86,8 +86,14 @@ class Tree:
     def files(self, scope: Scope) -> Files:
         """The scope's files, each name in UTF-8 with what its Stamp holds: one look at each file."""
         found: Files = {}
-        self._walk(b"", self.path("/".join(folder_of(scope))), found)
+        if not self.is_outside("/".join(folder_of(scope))):
+            self._walk(b"", self.path("/".join(folder_of(scope))), found)
         return found
+
+    def is_outside(self, folder: str) -> bool:
+        """Whether a folder within the root is reached by a link, which may lead anywhere."""
+        parts = folder.split("/")
+        return any(os.path.islink(self.path("/".join(parts[:n]))) for n in range(1, len(parts) + 1))  # noqa: PTH114
 
     def stamp(self, name: str) -> Stamp | None:
         """The stamp of one file, None where there is none."""
