@@ -31,7 +31,7 @@ def test_what_is_made_from_the_code_is_current(path: Path) -> None:
 
 
 def test_the_ten_lines_run_with_the_yaml_beside_them(tmp_path: Path) -> None:
-    [code], [config] = blocks(README, "python"), blocks(README, "yaml")
+    [code, _], [config] = blocks(README, "python"), blocks(README, "yaml")
     assert len([line for line in code.splitlines() if line]) <= 12
     (tmp_path / "memhub.yaml").write_text(config)
     command = [sys.executable, "-W", "error", "-c", code]
@@ -39,6 +39,41 @@ def test_the_ten_lines_run_with_the_yaml_beside_them(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("['Prefers jasmine tea']\n", "")
     assert (tmp_path / "data/memory.db").exists()
+
+
+MODEL = """
+import json
+from types import SimpleNamespace as Box
+
+question = "Which tea do I like? Since today it is oolong."
+
+
+def called(name, **arguments):
+    return Box(tool_calls=[Box(id="c", function=Box(name=name, arguments=json.dumps(arguments)))])
+
+
+def ask(messages, tools):
+    assert "preference: Prefers jasmine tea\\n</memories>" in messages[0]["content"]
+    answers = [json.loads(one["content"]) for one in messages[2:] if isinstance(one, dict)]
+    if not answers:
+        return called("memory_search", query="tea")
+    if len(answers) == 1:
+        [old] = answers[0]["memories"]
+        return called("memory_save", content="Prefers oolong tea", supersedes=old["id"])
+    return Box(tool_calls=[], content=f"Noted: {sorted(answers[1])}")
+"""
+
+
+def test_the_agent_of_the_readme_runs_with_a_scripted_model(tmp_path: Path) -> None:
+    [ten, code], [config] = blocks(README, "python"), blocks(README, "yaml")
+    assert len(code.partition("with ")[2].splitlines()) <= 11
+    (tmp_path / "memhub.yaml").write_text(config)
+    environ = {name: value for name, value in os.environ.items() if name != "MEMHUB_DIR"}
+    for source in (ten, MODEL + code):
+        command = [sys.executable, "-W", "error", "-c", source]
+        done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+        assert done.stderr == ""
+    assert done.stdout == "Noted: ['date', 'kind', 'saved', 'superseded']\n"
 
 
 def test_the_other_providers_of_the_readme_take_its_place(tmp_path: Path) -> None:
