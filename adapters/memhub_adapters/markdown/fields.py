@@ -110,7 +110,7 @@ def rewritten(note: Note, old: Memory, record: Record) -> str:
         if key in absent or _json(before.get(key)) != _json(after.get(key))
     }
     changes["revision"] = _signed(replace(old, record=record))
-    return note.changed(changes, record.content).text()
+    return note.changed(changes, record.content, last="revision").text()
 
 
 def memory_of(note: Note, place: Place, mtime: int) -> Memory:

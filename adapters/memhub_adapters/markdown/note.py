@@ -66,15 +66,15 @@ class Note:
         """What stands under these keys, as far as they are there. Raises Fault."""
         return values_of(self.node, keys) if self.lines else {}
 
-    def changed(self, values: Mapping[str, Value], content: str) -> Note:
+    def changed(self, values: Mapping[str, Value], content: str, *, last: str) -> Note:
         """The note with these entries, where a None leaves one out, and this content.
 
-        Raises Fault where its front matter is written so that nothing can be changed safely.
+        New entries stand before the one named `last`, where there is that, else at the end. Raises Fault where its front matter is written so that nothing can be changed safely.
         """
         front = self.front or ""
         if front and not front.endswith("\n"):
             front += self.newline
-        edits = sorted(_edits(self.node, front, values, "", self.newline), reverse=True)
+        edits = sorted(_edits(self.node, front, values, "", self.newline, last=last), reverse=True)
         for start, end, text in edits:
             front = front[:start] + text + front[end:]
         head = self.head if self.front is not None else f"{self.head}---{self.newline}"
@@ -120,7 +120,13 @@ def _entry(key: str, value: Value, indent: str, newline: str) -> str:
 
 
 def _edits(
-    node: MappingNode | None, front: str, values: Mapping[str, Value], indent: str, newline: str
+    node: MappingNode | None,
+    front: str,
+    values: Mapping[str, Value],
+    indent: str,
+    newline: str,
+    *,
+    last: str | None = None,
 ) -> Iterator[tuple[int, int, str]]:
     """What to replace in the front matter, as (start, end, text)."""
     held = {key.value: (key, value) for key, value in node.value} if node else {}
@@ -132,7 +138,8 @@ def _edits(
     fresh = {key: new for key, new in values.items() if key not in held and new is not None}
     if fresh:
         end = _line_end(front, _tail(node)) if node and indent else len(front)
-        yield end, end, "".join(_entry(key, new, indent, newline) for key, new in fresh.items())
+        at = _line_start(front, held[last][0].start_mark.index) if last in held else end
+        yield at, at, "".join(_entry(key, new, indent, newline) for key, new in fresh.items())
 
 
 def _edit(key: Node, value: Node, front: str, new: Value, newline: str) -> Iterator[tuple[int, int, str]]:

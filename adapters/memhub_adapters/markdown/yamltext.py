@@ -13,6 +13,7 @@ Value = str | int | float | bool | None | Sequence["Value"] | Mapping[str, "Valu
 _PLAIN: Final = re.compile(r"[^\W\d_](?:[\w ./@+-]*[\w/@+-])?")
 _UUID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _REVISION: Final = re.compile(r"[0-9a-f]{16}/[0-9a-f]{8}")
+_DIGEST: Final = re.compile(r"(?=[0-9e]*[abcdf])[0-9a-f]{64}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z", re.ASCII)
 _WORDS: Final = frozenset(("true", "false", "yes", "no", "on", "off", "y", "n", "null"))
 """What some YAML takes for something other than text, in whatever case."""
@@ -44,7 +45,9 @@ def block(values: Mapping[str, Value], *, indent: str, newline: str) -> str:
 
 
 def _text(text: str) -> str:
-    plain = _PLAIN.fullmatch(text) or any(known.fullmatch(text) for known in (_UUID, _TIME, _REVISION))
+    plain = _PLAIN.fullmatch(text) or any(
+        known.fullmatch(text) for known in (_UUID, _TIME, _REVISION, _DIGEST)
+    )
     if plain and text.casefold() not in _WORDS:
         return text
     return '"' + _UNPRINTABLE.sub(_escape, text) + '"'
