@@ -42,6 +42,7 @@ def http_server(folder, *arguments, **variables):
             assert process.wait() == 130
             assert told.endswith("Interrupted.\n")
             assert "Traceback" not in told
+            assert not [value for value in variables.values() if value in told]
 
 
 @asynccontextmanager

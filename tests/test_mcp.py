@@ -241,6 +241,38 @@ def memhub(tmp_path, capsys, monkeypatch):
     return Command(tmp_path, capsys, monkeypatch)
 
 
+MARK = "planted-text"
+NOISE = [
+    {"id": 2, "method": "tools/call", "params": {"name": "memory_save", "arguments": {"content": MARK}}},
+    {"id": 3, "method": "tools/call", "params": {"name": "memory_save", "arguments": [MARK]}},
+    {"id": 4, "method": "tools/call", "params": {"name": MARK, "arguments": {MARK: MARK}}},
+    {"id": 5, "method": MARK, "params": {"x": MARK}},
+    {"method": f"notifications/{MARK}", "params": {"x": MARK}},
+    {"id": 99, "result": {"x": MARK}},
+    {"id": 6, "method": "resources/read", "params": {"uri": f"memhub://records/{MARK}"}},
+]
+
+
+def test_what_is_remembered_or_sent_is_in_no_log(folder):
+    hello = [
+        "initialize",
+        {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+    ]
+    first = {"id": 1, "method": hello[0], "params": hello[1]}
+    lines = [json.dumps({"jsonrpc": "2.0", **message}) for message in [first, *NOISE]]
+    command = [MEMHUB, "mcp", "--scope", "me"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    loud = environ(MEMHUB_LOG_LEVEL="debug")
+    with subprocess.Popen(command, cwd=folder, env=loud, text=True, **pipes) as process:
+        process.stdin.write("\n".join([*lines[:-1], f'{{"{MARK}', f'"{MARK}"', lines[-1]]) + "\n")
+        process.stdin.flush()
+        heard = {json.loads(process.stdout.readline())["id"] for _ in range(6)}
+        process.stdin.close()
+        assert MARK not in process.stderr.read()
+    assert heard == {1, 2, 3, 4, 5, 6}
+    assert contents(folder) == [MARK]
+
+
 WRONG = [
     ([], 2, "no scope; give --scope NAME, or --label KEY=VALUE"),
     (["--scope", "a", "--label", "b=c"], 2, "two scopes; give --scope or --label, not both"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memhub import (
     Closed,
     Fact,
+    InvalidInput,
     MemoryStore,
     Observation,
     Provenance,
@@ -331,6 +332,29 @@ def test_a_memory_out_of_reach_is_answered_without_its_particulars():
         "code": "unavailable",
         "message": "The memory cannot be reached now. Go on without it; try again later.",
     }
+
+
+@pytest.mark.parametrize("bind", [{}, {"read": [TEAM]}, {"exact": False}, {"read": [TEAM], "exact": False}])
+@pytest.mark.parametrize("scope", [Scope("me"), Scope(tenant="acme", user="u"), Scope({"a.b": "%"})])
+def test_what_is_saved_is_found_however_it_is_bound(scope, bind):
+    async def run():
+        toolbox = Toolbox(MemoryStore(InMemoryAdapter()).bind(scope, **bind))
+        saved = await toolbox.call("memory_save", {"content": "Tea"})
+        found = [await toolbox.call("memory_search", arguments={"query": query}) for query in ("tea", "*")]
+        assert [[one["id"] for one in answer.data["memories"]] for answer in found] == [
+            [saved.data["saved"]]
+        ] * 2
+
+    asyncio.run(run())
+
+
+def test_a_whole_store_is_no_bound_memory():
+    store = MemoryStore(InMemoryAdapter())
+    for call in (lambda: Toolbox(store), lambda: asyncio.run(recall_block(store, "tea"))):
+        with pytest.raises(
+            InvalidInput, match=r"memory: must be a BoundMemory, as store.bind\(scope\) gives"
+        ):
+            call()
 
 
 def test_a_closed_store_is_the_hosts_mistake(desk):

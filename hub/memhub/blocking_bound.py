@@ -137,9 +137,9 @@ class BlockingToolbox:
         """The JSON Schema of each tool's arguments, by name."""
         return self._toolbox.json_schemas()
 
-    def call(self, name: str, given: Mapping[str, Json] | str | None = None) -> Answer:
+    def call(self, name: str, arguments: Mapping[str, Json] | str | None = None) -> Answer:
         """What the tool answers; a model's mistake is answered too."""
-        return self._memory.run(lambda _: self._toolbox.call(name, given))
+        return self._memory.run(lambda _: self._toolbox.call(name, arguments))
 
 
 def recall_block(

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memhub.reporting import Reporter
     from memhub.store import MemoryStore
 
-__all__ = ["BoundMemory", "Grant"]
+__all__ = ["BoundMemory", "Grant", "check_bound"]
 
 T = TypeVar("T")
 
@@ -88,6 +88,7 @@ class BoundMemory:
     does (scan, stats, purge, restore, sweep, close) is done on the store.
 
     A recall block that comes back in what is observed is left out of it, see `memhub.recall`.
+    `report` is for what is built on top: it tells the store's observers.
     """
 
     def __init__(
@@ -237,6 +238,15 @@ class BoundMemory:
         if mark != self._grant.mark or not inner:
             raise InvalidInput("cursor: is not one that this memory gave; pass it back unchanged")
         return inner
+
+
+def check_bound(memory: object) -> BoundMemory:
+    """The bound memory itself. InvalidInput for anything else, such as a whole store."""
+    if not isinstance(memory, BoundMemory):
+        raise InvalidInput(
+            f"memory: must be a BoundMemory, as store.bind(scope) gives, not {type(memory).__name__}"
+        )
+    return memory
 
 
 def _listed(read: object) -> Sequence[Scope]:

@@ -119,6 +119,9 @@ async def recall_block(
     same block. Without a text, or where it holds no word, the newest records stand in for hits.
     `explain` fills in `why` of each entry; the text stays the same. Raises what recall raises.
     """
+    from memhub.bound import check_bound
+
+    check_bound(memory)
     if isinstance(budget, bool) or not isinstance(budget, int) or budget < SMALLEST:
         raise InvalidInput(f"budget: must be a whole number of characters, {SMALLEST} or more")
     started = perf_counter()

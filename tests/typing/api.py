@@ -7,6 +7,7 @@ from typing import assert_type
 from memhub import (
     FILTERS_ALL,
     Adapter,
+    BoundMemory,
     Capabilities,
     Fact,
     Hit,
@@ -23,6 +24,7 @@ from memhub import (
     Provenance,
     Query,
     Read,
+    RecallBlock,
     Recalled,
     Record,
     Restored,
@@ -30,19 +32,22 @@ from memhub import (
     Scope,
     Stats,
     TimedOut,
+    Toolbox,
     Turn,
     Unavailable,
     Why,
     Write,
     migrate,
     plan_migration,
+    recall_block,
 )
-from memhub.blocking import BlockingHub, BlockingMemoryStore
+from memhub.blocking import BlockingBoundMemory, BlockingHub, BlockingMemoryStore, BlockingToolbox
 from memhub.events import Event, MemoryWritten
 from memhub.export import export_lines
 from memhub.filters import admits
 from memhub.migration import Loss, Migrated, Plan, Progress
 from memhub.search import question
+from memhub.toolbox import Answer
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.sqlite import SqliteAdapter
 from memhub_config import open_blocking_hub, open_hub
@@ -55,6 +60,32 @@ async def product() -> None:
         assert_type(memory, MemoryStore)
         assert_type(hub.get("notes"), MemoryStore | None)
         await verbs(memory)
+
+
+async def agent(hub: Hub, store: MemoryStore) -> None:
+    memory = store.bind(Scope("player:42"), read=[Scope("team")], exact=False, readonly=True)
+    assert_type(memory, BoundMemory)
+    assert_type(hub.bind("player", player="42"), BoundMemory)
+    assert_type(memory.scopes, tuple[Scope, ...])
+    assert_type(await memory.get(["id"]), list[Record])
+    block = await recall_block(memory, "tea", budget=2_000, limit=5, explain=True)
+    assert_type(block, RecallBlock)
+    assert_type(block.ids, tuple[str, ...])
+    assert_type([entry.why for entry in block.entries], list[Why | None])
+    toolbox = Toolbox(memory, provenance=Provenance(author="helper"), budget=8_000)
+    answer = await toolbox.call("memory_save", {"content": "tea", "tags": ["a"]})
+    assert_type(answer, Answer)
+    assert_type((answer.text, answer.ok), tuple[str, bool])
+    assert_type(await toolbox.call("memory_list", "{}"), Answer)
+
+
+def blocking_agent(hub: BlockingHub, store: BlockingMemoryStore) -> None:
+    memory = store.bind(Scope("player:42"))
+    assert_type(memory, BlockingBoundMemory)
+    assert_type(hub.bind("player", player="42"), BlockingBoundMemory)
+    assert_type(memory.get("id"), Record)
+    assert_type(BlockingToolbox(memory).call("memory_list"), Answer)
+    assert_type(memory.run(lambda bound: recall_block(bound, "tea")), RecallBlock)
 
 
 async def movement(source: MemoryStore, target: MemoryStore) -> None:

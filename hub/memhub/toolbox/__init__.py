@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from memhub.bound import BoundMemory, check_bound
 from memhub.errors import Closed, HubError, InvalidInput, NotFound, Unavailable
 from memhub.records import Fact, Observation, Provenance, Query
 from memhub.toolbox.answers import ANSWER, Answer, failed, invalidated, listed, saved
-from memhub.toolbox.arguments import SHOWN, arguments
+from memhub.toolbox.arguments import SHOWN, read_arguments
 from memhub.toolbox.manual import manual
 from memhub.toolbox.tools import Tool, tools_for
 
 if TYPE_CHECKING:
-    from memhub.bound import BoundMemory
     from memhub.records import Json
 
 __all__ = ["ANSWER", "Answer", "Tool", "Toolbox"]
@@ -33,7 +33,7 @@ class Toolbox:
     def __init__(
         self, memory: BoundMemory, *, provenance: Provenance | None = None, budget: int = ANSWER
     ) -> None:
-        self._memory = memory
+        self._memory = check_bound(memory)
         self._provenance = provenance
         self._budget = budget
         self._tools = {tool.name: tool for tool in tools_for(memory)}
@@ -79,15 +79,15 @@ class Toolbox:
         """The JSON Schema of each tool's arguments, by name."""
         return {tool.name: tool.parameters for tool in self.tools}
 
-    async def call(self, name: str, given: Mapping[str, Json] | str | None = None) -> Answer:
-        """What the tool answers. `given` is an object, or its JSON text as some models send it.
+    async def call(self, name: str, arguments: Mapping[str, Json] | str | None = None) -> Answer:
+        """What the tool answers. `arguments` is an object, or its JSON text as some models send it.
 
         A mistake of the model and a memory that cannot be reached are answered, with `ok` False.
         Raises Closed once the store is closed.
         """
         try:
             tool = self._tool(name)
-            return await self._work[tool.name](arguments(tool, given))
+            return await self._work[tool.name](read_arguments(tool, arguments))
         except Closed:
             raise
         except Unavailable as error:

@@ -17,13 +17,13 @@ from memhub.errors import InvalidInput
 from memhub.records import KINDS, Kind
 from memhub.toolbox.tools import LIMIT, LIMIT_DEFAULT, Tool
 
-__all__ = ["SHOWN", "arguments"]
+__all__ = ["SHOWN", "read_arguments"]
 
 SHOWN: Final = 64
 """Characters of a name that a model made up which are repeated to it."""
 
 
-def arguments(tool: Tool, given: object) -> dict[str, Any]:
+def read_arguments(tool: Tool, given: object) -> dict[str, Any]:
     """The arguments by name, those left out absent. Raises InvalidInput in words for the model."""
     found = _object(given)
     known = [parameter.name for parameter in tool.takes]
