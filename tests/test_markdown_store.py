@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import tempfile
 from dataclasses import replace
 from datetime import timedelta
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 
 from markdown_notes import HOME, START, Notes, contents, keep, listed
 from memhub import (
-    Fact,
     InvalidConfig,
     MemoryStore,
     Observation,
@@ -142,70 +140,6 @@ def test_an_append_only_store_says_why_it_changes_nothing(notes):
     asyncio.run(go())
 
 
-def test_check_names_strangers_in_the_tree(notes):
-    async def go():
-        notes.write("Work/a.md", "x")
-        notes.write("README.md", "x")
-        async with notes.open() as store:
-            await keep(store, "tea")
-            notes.write(os.fsdecode(b"home/\xff.md"), "x")
-            lines = await store.upkeep().check()
-            assert [line.partition(":")[0] for line in lines] == ["README.md", "Work/", "home/\ufffd.md"]
-            assert await contents(store) == ["tea"]
-
-    asyncio.run(go())
-
-
-def test_a_deep_check_finds_an_index_that_is_not_true_to_the_files(notes):
-    async def go():
-        async with notes.open() as store:
-            await keep(store, "tea")
-            for sql in ("UPDATE file SET digest = x'00', seen = seen + 9000000000", "DELETE FROM fresh"):
-                await store._adapter._writer.run(lambda book, sql=sql: book.db.execute(sql))
-            assert await store.upkeep().check() == []
-            lines = await store.upkeep().check(deep=True)
-            assert any("postings of block 0 differ from its records" in line for line in lines)
-            assert lines[-1].endswith("is not what the index holds of it; run `memhub reindex`")
-            assert await store.upkeep().reindex() == 1
-            assert await store.upkeep().check(deep=True) == []
-
-    asyncio.run(go())
-
-
-def test_a_file_that_may_not_be_read_is_reported_until_it_may(notes, monkeypatch):
-    async def go():
-        path = os.fsencode(notes.write("home/private.md", "tea"))
-        opened = os.open
-
-        def guarded(name, *rest, **options):
-            if name == path:
-                raise PermissionError(13, "Permission denied", name)
-            return opened(name, *rest, **options)
-
-        async with notes.open() as store:
-            with monkeypatch.context() as patch:
-                patch.setattr(os, "open", guarded)
-                await keep(store, "coffee")
-                assert await contents(store) == ["coffee"]
-                assert await store.upkeep().check() == [
-                    "home/private.md:1: cannot be read: Permission denied"
-                ]
-            assert await store.upkeep().check() == []
-            assert await contents(store) == ["coffee", "tea"]
-
-    asyncio.run(go())
-
-
-@pytest.mark.parametrize("verb", ["backup", "restore_backup"])
-def test_backups_are_left_to_what_copies_folders(notes, verb):
-    async def go():
-        async with notes.open() as store:
-            with pytest.raises(Unsupported, match=r"copy the folder, or use `memhub export`"):
-                await getattr(store.upkeep(), verb)(notes.root)
-
-    asyncio.run(go())
-
-
 def test_it_is_configured_by_its_root(tmp_path):
     async def go():
         source = {
@@ -237,6 +171,29 @@ def test_turns_of_one_conversation_are_neighbours_across_calls_and_indexes(notes
             await store.upkeep().reindex()
             hits = (await store.recall(Query(HOME, text="pistachio"))).hits
             assert [hit.record.content for hit in hits] == ["do you like pistachio", "yes very much"]
+
+    asyncio.run(go())
+
+
+def test_turns_that_come_back_or_arrive_late_stand_in_their_places(notes):
+    async def go():
+        async with notes.open() as store:
+            given = conversation(60)
+            await store.restore(given)
+            expected = await found(store)
+            away = notes.root / ".away"
+            away.mkdir()
+            turns = [path for path in notes.files() if "role: " in path.read_text(encoding="utf-8")]
+            for path in turns[10:20]:
+                path.rename(away / path.name)
+            assert len(await listed(store)) == 50
+            assert await found(store) != expected
+            for path in away.iterdir():
+                path.rename(notes.root / "home" / path.name)
+            assert await found(store) == expected
+            assert await store.upkeep().check(deep=True) == []
+            await store.upkeep().reindex()
+            assert await found(store) == expected
 
     asyncio.run(go())
 
@@ -295,17 +252,5 @@ def test_wide_queries_see_what_a_hand_adds_in_any_folder_they_cover(notes):
                 "tenant=other,user=u_42/x.md"
             ]
             assert replace(stats, scopes=()) != await store.stats()
-
-    asyncio.run(go())
-
-
-def test_purge_takes_files_with_faults_too(notes):
-    async def go():
-        notes.write("home/bad.md", "---\nx: [\n---\nsecret\n")
-        async with notes.open() as store:
-            await store.observe(Observation(HOME, facts=[Fact("tea")]))
-            assert await store.purge(HOME) == 1
-            assert not (notes.root / "home").exists()
-            assert await store.upkeep().check() == []
 
     asyncio.run(go())

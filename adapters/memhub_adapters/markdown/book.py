@@ -6,11 +6,12 @@ import json
 import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 
 from memhub.errors import Conflict
 from memhub.records import Record
 from memhub.scope import Scope
-from memhub.search.indexing import Slot
+from memhub.search.indexing import Slot, drop, insert, is_turn
 from memhub_adapters.markdown import files
 from memhub_adapters.markdown.errors import Fault, Stale
 from memhub_adapters.markdown.fields import Memory, memory_of, new_text, rewritten
@@ -25,7 +26,7 @@ from memhub_adapters.markdown.tree import Place, Stamp, Tree
 from memhub_adapters.sqlite.book import Book
 from memhub_adapters.sqlite.transaction import Transaction
 
-__all__ = ["TreeBook", "TreeTransaction"]
+__all__ = ["TreeBook", "TreeTransaction", "written_order"]
 
 _NOTHING = Stamp(0, 0, 0)
 
@@ -35,11 +36,18 @@ class TreeTransaction(Transaction):
 
     `change` is its number among those that changed rows of files, which readers go by.
     `trusted`: scopes that this process has compared with the index before, and that only others
-    who keep the index up to date have written to since.
+    who keep the index up to date have written to since. `marked`: one of those may have been killed
+    before it could. `complete`: the whole index has been found, or made, true.
     """
 
     def __init__(
-        self, db: sqlite3.Connection, tree: Tree, now: Callable[[], int], trusted: set[Scope]
+        self,
+        db: sqlite3.Connection,
+        tree: Tree,
+        now: Callable[[], int],
+        *,
+        trusted: set[Scope],
+        marked: bool,
     ) -> None:
         super().__init__(db)
         self.change = files.next_change(db)
@@ -48,6 +56,7 @@ class TreeTransaction(Transaction):
         self.batch = Batch()
         self.rows: dict[str, Row] = {}
         self.trusted = trusted
+        self.marked = marked
         self.compared: set[Scope] = set()
         self.complete = False
         self.erases = False
@@ -77,13 +86,16 @@ class TreeBook(Book):
 
     def expect(self, scope: Scope) -> None:
         """Raise Stale where the index may not know all that is in a scope."""
-        if scope not in self.transaction.trusted:
+        if self.transaction.marked and not self.transaction.complete:
+            self.expect_everywhere()
+        elif scope not in self.transaction.trusted:
             self.transaction.look().at(self.db, Reach((scope,)))
             self.compared.add(scope)
 
     def expect_everywhere(self) -> None:
         """Raise Stale where the index does not know all that is in the tree."""
         self.transaction.look().at(self.db, EVERYTHING)
+        self.transaction.complete = True
 
     def expect_record(self, id: str) -> None:
         """Raise Stale where the index does not know what a record's file holds.
@@ -99,7 +111,24 @@ class TreeBook(Book):
 
     def forget(self, slot: Slot) -> None:
         super().forget(slot)
+        if slot.key in self._new:
+            self._new.remove(slot.key)
         self._gone.append(slot)
+
+    def resettle(self, scope: int, conversation: str) -> dict[int, int]:
+        """Put the turns of a conversation in the order of writing; returns their new keys by the old ones."""
+        sql = "SELECT key FROM record WHERE scope = ? AND conversation = ? AND role IS NOT NULL"
+        keys = [row[0] for row in self.db.execute(sql, (scope, conversation))]
+        keys += [
+            key for key in self._new if key >> 32 == scope and _is_of(self._slots[key].record, conversation)
+        ]
+        records = {key: self.slot(key).record for key in keys}
+        for key in keys:
+            drop(self, self.slot(key))
+            self.forget(self.slot(key))
+        self._turns.pop((scope, conversation), None)
+        keys.sort(key=lambda key: written_order(records[key]))
+        return {key: insert(self, *self.new(records[key])).key for key in keys}
 
     def discard(self, path: str, stamp: Stamp) -> None:
         """Remove a file that the index need not know."""
@@ -191,3 +220,12 @@ class TreeBook(Book):
         if path in self._batch or path in self.transaction.batch:
             return True
         return self.transaction.tree.exists(path)
+
+
+def written_order(record: Record) -> tuple[datetime, int]:
+    """What orders records that were not written one after another before our eyes."""
+    return record.created_at, record.position
+
+
+def _is_of(record: Record, conversation: str) -> bool:
+    return is_turn(record) and record.provenance.conversation_id == conversation

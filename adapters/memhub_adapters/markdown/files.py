@@ -7,7 +7,7 @@ neither holds, in `id`, an id that another file has.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -30,6 +30,7 @@ __all__ = [
     "next_change",
     "place_of_id",
     "put",
+    "rekey",
     "remove",
 ]
 
@@ -160,6 +161,12 @@ def next_change(db: sqlite3.Connection) -> int:
     """The number of a transaction that changes rows: larger than that of every one before."""
     sql = "INSERT INTO meta VALUES('change', 1) ON CONFLICT(name) DO UPDATE SET value = value + 1 RETURNING value"
     return int(db.execute(sql).fetchone()[0])
+
+
+def rekey(db: sqlite3.Connection, moved: Mapping[int, int], *, change: int) -> None:
+    """Follow records that have other keys now."""
+    values = [(new, change, old) for old, new in moved.items()]
+    db.executemany("UPDATE file SET record = ?, change = ? WHERE record = ?", values)
 
 
 def remove(db: sqlite3.Connection, scope: int, name: str) -> None:

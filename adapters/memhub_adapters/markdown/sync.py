@@ -11,7 +11,7 @@ from typing import Any, Final
 from memhub.records import Record
 from memhub.search.indexing import Slot, change, drop, insert, is_turn
 from memhub_adapters.markdown import files
-from memhub_adapters.markdown.book import TreeBook
+from memhub_adapters.markdown.book import TreeBook, written_order
 from memhub_adapters.markdown.errors import Fault
 from memhub_adapters.markdown.fields import Memory, memory_of
 from memhub_adapters.markdown.files import Row
@@ -23,7 +23,7 @@ from memhub_adapters.markdown.tree import Place, Stamp
 
 __all__ = ["sync"]
 
-MOST_TURNS: Final = 1000
+MOST_TURNS: Final = 100
 """Most files that may need an id derived from one and the same place, one after another."""
 
 _ID: Final = re.compile(r"^id:[ \t]*[\"']?([^\s\"']+)", re.MULTILINE)
@@ -60,7 +60,7 @@ class _File:
         own_name = self.place.name.endswith(short_id(record.id) + SUFFIX)
         written = -(self.memory.written_at or record.updated_at).timestamp()
         age = (not self.memory.named, written, not own_name, self.stamp.mtime, str(self.place))
-        return (1, record.created_at, record.position, *age)
+        return (1, *written_order(record), *age)
 
 
 class _Sync:
@@ -73,6 +73,7 @@ class _Sync:
         self._leaving: dict[str, Row] = {}
         self._placed: dict[str, int] = {}
         self._claimed: set[str] = set()
+        self._disordered: set[tuple[int, str]] = set()
 
     def take(self, found: Iterable[Difference]) -> bool:
         """Read what has changed, and take it over. Whether that has made more to be read."""
@@ -89,6 +90,7 @@ class _Sync:
         again = False
         for id, row in leaving.items():
             again = self._drop(id, row) or again
+        self._resettle()
         return again
 
     def _differing(self, difference: Difference) -> list[_File]:
@@ -131,6 +133,8 @@ class _Sync:
         if memory.named or row is None or row.record is None:
             return memory
         known = self._id_of(row)
+        if known == memory.record.id:
+            return memory
         if all(known != derived_id(*place, turn=turn) for turn in range(1, MOST_TURNS)):
             return memory
         return replace(memory, record=replace(memory.record, id=known))
@@ -198,7 +202,19 @@ class _Sync:
         return self._insert(record)
 
     def _insert(self, record: Record) -> int:
-        return insert(self._book, *self._book.new(record)).key
+        slot, before = self._book.new(record)
+        conversation = record.provenance.conversation_id
+        if before is not None and conversation and written_order(record) < written_order(before.record):
+            self._disordered.add((slot.key >> 32, conversation))
+        return insert(self._book, slot, before).key
+
+    def _resettle(self) -> None:
+        """Put in order the conversations that have got a turn from before their last."""
+        for scope, conversation in self._disordered:
+            moved = self._book.resettle(scope, conversation)
+            files.rekey(self._book.db, moved, change=self._book.transaction.change)
+            self._placed = {id: moved.get(key, key) for id, key in self._placed.items()}
+        self._disordered.clear()
 
     def _take_out(self, slot: Slot) -> None:
         drop(self._book, slot)

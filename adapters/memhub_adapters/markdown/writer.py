@@ -55,8 +55,8 @@ class TreeWriter(Writer):
         super()._begin(db)
         if self._trusted_in != db.identity:
             self._trusted, self._trusted_in = set(), db.identity
-        trusted = set() if self._taken.marked else self._trusted
-        return TreeTransaction(db, self._home.tree, self._now, trusted)
+        marked = self._taken.marked
+        return TreeTransaction(db, self._home.tree, self._now, trusted=self._trusted, marked=marked)
 
     def _commit(self, transaction: Transaction) -> None:
         own = cast("TreeTransaction", transaction)
