@@ -128,6 +128,11 @@ def test_what_cannot_be_shared_is_refused_before_anything_opens(text, problem):
     assert problem in told(text)
 
 
+def test_a_hub_that_is_not_open_binds_nothing():
+    with pytest.raises(InvalidInput, match="hub: is not open"):
+        open_blocking_hub({"stores": {"main": {"in_memory": {}}}}).bind("team")
+
+
 def test_a_read_list_with_values_needs_them_too():
     friend = Binding(store="main", scope=ScopeTemplate("me"), read=(ScopeTemplate("player:{friend}"),))
     hub = Hub({"main": MemoryStore(InMemoryAdapter())}, {"friend": friend})

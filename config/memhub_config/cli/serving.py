@@ -44,7 +44,7 @@ Http = Annotated[
 ]
 Host = Annotated[str, typer.Option("--host", metavar="HOST", help="With --http: where to listen.")]
 Port = Annotated[
-    int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="With --http: 0 for any.")
+    int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="With --http: the port; 0 for any.")
 ]
 
 
