@@ -13,7 +13,7 @@ import yaml
 from command import Command
 from memhub import errors
 from memhub.interchange import record_from_json
-from memhub_config import load_config, providers
+from memhub_config import embedders, load_config, providers
 from memhub_config.bindings import BindingSection
 from memhub_config.cli.app import app
 from memhub_config.models import ROUTING, RetrySection, StoreOptions
@@ -92,7 +92,9 @@ def test_the_keys_that_a_command_prints_are_those_of_the_page(memhub, name):
 
 
 def test_the_file_of_the_page_loads():
-    text, bindings = blocks(CONFIGURATION, "yaml")
+    text, models, bindings = blocks(CONFIGURATION, "yaml")
+    named = load_config(yaml.safe_load(models), environ={"EMBED_KEY": "k"}).embedders
+    assert [one.kind.name for one in named.values()] == ["openai", "fastembed"]
     assert list(load_config(yaml.safe_load(bindings), environ={}).bindings) == ["team", "player"]
     config = load_config(yaml.safe_load(text), environ={})
     assert [store.provider.name for store in config.stores] == ["sqlite", "in_memory", "none"]
@@ -117,6 +119,8 @@ def test_every_field_is_there():
     for provider in providers.BUILT_IN:
         fields = providers.load(provider).settings.model_fields
         named |= {f"{provider}.{name}" for name in fields} or {provider}
+    for kind in embedders.KINDS:
+        named |= {f"{kind}.{name}" for name in embedders.load(kind).settings.model_fields}
     named |= set(BindingSection.model_fields) | {"bindings", "events"}
     named |= ROUTING | {f"MEMHUB_{name.upper()}" for name in ProcessSettings.model_fields}
     assert {name for name in named if f"`{name}`" not in CONFIGURATION} == set()

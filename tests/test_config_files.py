@@ -110,7 +110,7 @@ def test_anchors_and_merges_are_yaml_too(load):
         ("stores: {a: {in_memory: , requires: semantic}}\n", "stores.a.requires: must be a list"),
         ("stores: {a: {in_memory: , requires: [semntic]}}\n", "stores.a.requires[0]: no such capability; did you mean 'semantic'?; the names are as_of, "),
         ("stors: {a: {}}\n", "line 1: stors: no such section; did you mean 'stores'?"),
-        ("stores: {a: {in_memory: }}\nembedders: {x: {}}\n", "line 2: embedders: no embedder is known yet"),
+        ("stores: {a: {in_memory: }}\nembedders: {x: {}}\n", "line 2: embedders.x: must hold one of openai, fastembed, hash"),
         ("stores: {'': {in_memory: }}\n", "a store's name is printable text"),
         ("stores: {' a': {in_memory: }}\n", 'stores." a": a store\'s name is printable text'),
         ("stores: {1: {in_memory: }}\n", "a key must be text; quote it"),

@@ -22,6 +22,8 @@ VALID = [
     "stores: {a: {in_memory: , requires: [as_of, '${C:-keyword}'], retry: {attempts: '${N:-2}'}}}",
     "{embedders: , stores: {a: {in_memory: }}}",
     "{embedders: {}, stores: {a: {in_memory: }}}",
+    "{embedders: {h: {hash: }}, stores: {a: {qdrant: {path: x, embedder: h}}}}",
+    "{embedders: {h: {hash: {dimensions: 64}}}, stores: {a: {qdrant: {url: 'http://localhost:6333'}}}}",
 ]
 INVALID = [
     "{}",
@@ -40,6 +42,11 @@ INVALID = [
     "stores: {a: {in_memory: , requires: [psychic]}}",
     "stores: {a: {in_memory: , user_id: x}}",
     "{embedders: {x: {}}, stores: {a: {in_memory: }}}",
+    "{embedders: {x: {hsh: {}}}, stores: {a: {in_memory: }}}",
+    "{embedders: {x: {hash: {}, openai: {}}}, stores: {a: {in_memory: }}}",
+    "{embedders: {x: {openai: {model: m, dimensions: 3}}}, stores: {a: {in_memory: }}}",
+    "stores: {a: {qdrant: {path: x, collection: a/b}}}",
+    "stores: {a: {qdrant: {url: 'ftp://x'}}}",
     "{stores: {a: {in_memory: }}, more: 1}",
 ]
 

@@ -64,9 +64,11 @@ async def compose(
     clock: Clock = utc_now,
     observers: Sequence[Observer] = (),
     adapters: Mapping[str, Adapter] | None = None,
+    reembedding: bool = False,
 ) -> AsyncIterator[Hub]:
     """Open the stores of a validated configuration, in its order; close them in reverse.
 
+    `reembedding`: to have vectors made anew, so those of another embedder are no reason to refuse.
     When one fails to open, those before it are closed. Every close is tried: its error, or an
     ExceptionGroup of several, is raised; beside an error of the body they become notes on it.
     """
@@ -74,7 +76,7 @@ async def compose(
     _check_given(config, given)
     watching = watchers(config.events, config.document)
     opened = Opened()
-    parts = Parts(config.document.folder, opened)
+    parts = Parts(config.document.folder, opened, embedders=config.embedders, reembedding=reembedding)
     try:
         stores: dict[str, MemoryStore] = {}
         for store in config.stores:

@@ -6,12 +6,20 @@ import math
 import re
 from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
 from memhub import limits
 from memhub.calls import Retry
 
-__all__ = ["ROUTING", "Duration", "RetrySection", "Section", "StoreOptions"]
+__all__ = ["ROUTING", "Duration", "HttpUrl", "RetrySection", "Section", "StoreOptions"]
 
 ROUTING: Final = frozenset({"scope", "user_id", "agent_id", "app_id", "run_id", "session_id"})
 """Names that say whose memory it is. They are given per call, never in a configuration."""
@@ -58,6 +66,28 @@ Duration = Annotated[
     ),
 ]
 """Seconds, written as `10s`, `500ms`, `2m`, `1h` or a plain number."""
+
+
+_ADDRESS: Final = re.compile(
+    r"https?://[^\s/?#@:]+(:\d{1,5})?(/[^\s?#@]*)?|https?://\[[0-9a-fA-F:]+\](:\d{1,5})?(/[^\s?#@]*)?"
+)
+
+
+def _http_url(given: str) -> str:
+    if not _ADDRESS.fullmatch(given):
+        raise ValueError(
+            "must be an address such as http://127.0.0.1:6333 or https://api.example.com/v1; "
+            "a key has a field of its own"
+        )
+    return given.rstrip("/")
+
+
+HttpUrl = Annotated[
+    str,
+    AfterValidator(_http_url),
+    WithJsonSchema({"type": "string", "pattern": r"^https?://[^\s/?#@]+(/[^\s?#@]*)?$"}),
+]
+"""The address of an HTTP endpoint, without a key in it, and without a slash at its end."""
 
 
 class RetrySection(Section):

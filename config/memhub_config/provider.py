@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable
+from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar, cast
 
 from memhub import Adapter
+from memhub.embedding import Embedder
 from memhub_config.models import Section
 
-__all__ = ["Opened", "Parts", "Provider"]
+__all__ = ["Opened", "OpensEmbedder", "Parts", "Provider"]
 
 T = TypeVar("T")
 
@@ -29,6 +31,12 @@ class Provider:
     settings: type[Section]
     build: Callable[[Any, Parts], Awaitable[Adapter]]
     extra: str | None = None
+
+
+class OpensEmbedder(Protocol):
+    """A section of `embedders`, validated."""
+
+    def opened(self, parts: Parts) -> AbstractAsyncContextManager[Embedder]: ...
 
 
 class Opened:
@@ -53,16 +61,34 @@ class Opened:
 
 
 class Parts:
-    """What a builder finds beside its own settings."""
+    """What a builder finds beside its own settings.
 
-    def __init__(self, folder: Path, opened: Opened) -> None:
+    `reembedding`: the store is opened to have its vectors made anew, so those of another embedder
+    are no reason to refuse it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        opened: Opened,
+        *,
+        embedders: Mapping[str, OpensEmbedder] = MappingProxyType({}),
+        reembedding: bool = False,
+    ) -> None:
         self._folder = folder
         self._opened = opened
+        self._embedders = embedders
         self._shared: dict[Hashable, object] = {}
+        self.reembedding = reembedding
 
     def path(self, given: Path | str) -> Path:
         """A path of the configuration: `~` is the home folder, and a relative one starts at the file's."""
         return self._folder / Path(given).expanduser()
+
+    async def embedder(self, name: str) -> Embedder:
+        """The embedder of this name in the section `embedders`, shared by all stores that name it."""
+        section = self._embedders[name]
+        return await self.share(("embedder", name), lambda: section.opened(self))
 
     async def share(self, key: Hashable, open: Callable[[], AbstractAsyncContextManager[T]]) -> T:
         """The one thing of this key in the hub: opened for the first store that asks, closed after all."""

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from memhub import Binding, Capabilities, InvalidConfig, InvalidInput
 from memhub_config import providers
 from memhub_config.bindings import read_bindings
+from memhub_config.embedders import EmbedderConfig, read_embedders
 from memhub_config.expand import Expanded, expand
 from memhub_config.loader import Document, from_file, from_mapping
 from memhub_config.models import ROUTING, Section, StoreOptions
@@ -48,6 +49,7 @@ class Config:
     stores: tuple[StoreConfig, ...]
     bindings: Mapping[str, Binding] = field(default_factory=dict)
     events: EventsSection = field(default_factory=EventsSection)
+    embedders: Mapping[str, EmbedderConfig] = field(default_factory=dict)
 
     def only(self, name: str) -> Config:
         """The same with one of its stores, and its bindings. InvalidInput lists the names when there is no such store."""
@@ -69,13 +71,26 @@ def load_config(source: Source = None, *, environ: Mapping[str, str] | None = No
     document = _document(source, variables)
     problems = document.problems()
     expanded = expand(document, variables, problems)
+    embedders = read_embedders(expanded, problems)
     stores = _Reader(expanded, problems).stores()
+    _check_embedders(stores, expanded, problems)
     bindings = read_bindings(expanded, problems, _names(expanded))
     events = validated(
         EventsSection, expanded.data.get("events") or {}, ("events",), problems, expanded.unset
     )
     problems.check()
-    return Config(document, stores, bindings, events or EventsSection())
+    return Config(document, stores, bindings, events or EventsSection(), embedders)
+
+
+def _check_embedders(stores: tuple[StoreConfig, ...], expanded: Expanded, problems: Problems) -> None:
+    """A provider whose settings have a field `embedder` names one of the section of that name."""
+    given = expanded.data.get("embedders")
+    known = tuple(given) if isinstance(given, Mapping) else ()
+    for store in stores:
+        name = getattr(store.settings, "embedder", None)
+        if name is not None and name not in known:
+            place = ("stores", store.name, store.provider.name, "embedder")
+            problems.add(place, f"no embedder {name!r}{nearest(name, known)}; there are {listed(known)}")
 
 
 def _names(expanded: Expanded) -> tuple[str, ...]:
@@ -117,8 +132,6 @@ class _Reader:
         for name in self._data:
             if name not in SECTIONS:
                 self._problems.add((name,), f"no such section{nearest(name, SECTIONS)}")
-        if self._data.get("embedders"):
-            self._problems.add(("embedders",), "no embedder is known yet; leave the section empty")
         given = self._data.get("stores")
         if not isinstance(given, Mapping) or not given:
             self._problems.add(("stores",), "must name at least one store")

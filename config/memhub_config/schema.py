@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memhub import Capabilities
-from memhub_config import providers
+from memhub_config import embedders, providers
 from memhub_config.bindings import BindingSection
 from memhub_config.models import Section, StoreOptions
 from memhub_config.watching import EventsSection
@@ -28,8 +28,8 @@ def json_schema() -> dict[str, Any]:
         "required": ["stores"],
         "properties": {
             "embedders": {
-                "description": "Reserved; leave it empty.",
-                "anyOf": [{"type": "object", "maxProperties": 0}, _NOTHING],
+                "description": "Models that turn text to vectors, by name; stores name them.",
+                "anyOf": [{"type": "object", "additionalProperties": _embedder()}, _NOTHING],
             },
             "stores": {
                 "description": "Stores by name.",
@@ -46,12 +46,22 @@ def json_schema() -> dict[str, Any]:
     }
 
 
+def _embedder() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "maxProperties": 1,
+        "additionalProperties": False,
+        "properties": {kind: _settings(embedders.load(kind).settings) for kind in embedders.KINDS},
+    }
+
+
 def _plain(model: type[Section]) -> dict[str, Any]:
     return _flattened(model.model_json_schema())
 
 
 def _store() -> dict[str, Any]:
-    sections = {name: _section(name) for name in providers.BUILT_IN}
+    sections = {name: _settings(providers.load(name).settings) for name in providers.BUILT_IN}
     options = _flattened(StoreOptions.model_json_schema())
     options["properties"]["requires"]["anyOf"][0]["items"] = {
         "anyOf": [{"enum": list(Capabilities.names())}, _REFERENCE]
@@ -65,8 +75,8 @@ def _store() -> dict[str, Any]:
     }
 
 
-def _section(name: str) -> dict[str, Any]:
-    schema = _flattened(providers.load(name).settings.model_json_schema())
+def _settings(model: type[Section]) -> dict[str, Any]:
+    schema = _plain(model)
     if schema.get("required"):
         return schema
     return {"description": schema.pop("description", ""), "anyOf": [schema, _NOTHING]}

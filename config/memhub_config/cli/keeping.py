@@ -1,4 +1,4 @@
-"""`backup`, `restore`, `reindex`, `compact`: looking after a store's own files."""
+"""`backup`, `restore`, `reindex`, `reembed`, `compact`: looking after a store's own files and indexes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask; needed where nobod
 
 def add_to(app: typer.Typer) -> None:
     """Register the commands."""
-    for command in (backup, restore, reindex, compact):
+    for command in (backup, restore, reindex, reembed, compact):
         app.command(rich_help_panel=PANEL)(command)
 
 
@@ -67,6 +67,21 @@ def reindex(store: Optional = None, *, config: ConfigPath = None, as_json: AsJso
         print_json({"reindexed": count})
     else:
         show(f"Reindexed {count:,} {'record' if count == 1 else 'records'}.")
+
+
+def reembed(store: Store, *, config: ConfigPath = None, as_json: AsJson = False) -> None:
+    """Make every vector of a store anew with the embedder that it is configured with.
+
+    Needed after the embedder has been changed. Interrupted, it goes on where it was.
+    """
+    with progress("Embedding", None) as advance:
+        count = on_store(
+            config, store, lambda memory: memory.reembed(progress=_steps(advance)), reembedding=True
+        )
+    if as_json:
+        print_json({"reembedded": count})
+    else:
+        show(f"Embedded {count:,} {'record' if count == 1 else 'records'}.")
 
 
 def compact(store: Optional = None, *, config: ConfigPath = None, as_json: AsJson = False) -> None:

@@ -18,18 +18,24 @@ __all__ = ["chosen", "on_hub", "on_store"]
 T = TypeVar("T")
 
 
-def on_store(path: Path | None, store: str | None, work: Callable[[MemoryStore], Awaitable[T]]) -> T:
-    """What `work` returns for one opened store, which is closed again."""
+def on_store(
+    path: Path | None,
+    store: str | None,
+    work: Callable[[MemoryStore], Awaitable[T]],
+    *,
+    reembedding: bool = False,
+) -> T:
+    """What `work` returns for one opened store, which is closed again; `reembedding` as in `compose`."""
     config = chosen(load_config(path), store)
     (only,) = config.stores
-    return on_hub(config, lambda hub: work(hub[only.name]))
+    return on_hub(config, lambda hub: work(hub[only.name]), reembedding=reembedding)
 
 
-def on_hub(config: Config, work: Callable[[Hub], Awaitable[T]]) -> T:
+def on_hub(config: Config, work: Callable[[Hub], Awaitable[T]], *, reembedding: bool = False) -> T:
     """What `work` returns for the opened stores of a configuration, which are closed again."""
 
     async def run() -> T:
-        async with compose(config) as hub:
+        async with compose(config, reembedding=reembedding) as hub:
             return await work(hub)
 
     return asyncio.run(run())

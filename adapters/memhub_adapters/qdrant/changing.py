@@ -1,0 +1,120 @@
+"""The verbs that change or remove what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from memhub.changes import check_revision, expired, invalidated, patched, unlinked
+from memhub.errors import NotFound
+from memhub.records import Patch, Record
+from memhub.scope import Scope
+from memhub_adapters.qdrant.collection import Collection, new_token
+from memhub_adapters.qdrant.conditions import BESIDE, both, match, of_ids, placed, scoped
+from memhub_adapters.qdrant.engine import Drop, Point, Put, Row
+from memhub_adapters.qdrant.points import Stored, point_id, stored_of
+from memhub_adapters.qdrant.swaps import Swap, swapped
+from memhub_adapters.qdrant.turns import relend
+
+__all__ = ["delete", "invalidate", "purge", "update"]
+
+Step = Callable[[Record], Record]
+
+
+async def update(
+    collection: Collection, id: str, patch: Patch, *, revision: str | None, now: datetime
+) -> Record:
+    """Apply a patch."""
+    return await _changed(collection, id, lambda record: patched(record, patch, now=now), revision, now)
+
+
+async def invalidate(
+    collection: Collection, id: str, reason: str | None, *, revision: str | None, now: datetime
+) -> Record:
+    """Hide a record and keep it."""
+    return await _changed(collection, id, lambda record: invalidated(record, reason, now=now), revision, now)
+
+
+async def delete(collection: Collection, id: str, *, revision: str | None) -> None:
+    """Forget a record: empty its point, then unlink it, then take the point away.
+
+    Of several deletes at once one empties the point; for the others there is no record any more.
+    """
+    while True:
+        stored, _ = await _held(collection, id)
+        check_revision(stored.record, revision)
+        if await _emptied(collection, stored):
+            break
+    gone = stored.record
+    for link in (gone.supersedes, gone.superseded_by):
+        if link is not None:
+            await _unlink(collection, link, gone)
+    await relend(collection, [(stored, None)])
+    await collection.write(Drop({"must": [of_ids([stored.point])]}))
+
+
+async def purge(collection: Collection, scope: Scope, *, exact: bool) -> int:
+    """Remove all that a scope covers; returns how many records."""
+    records = both(scoped((scope,), exact=exact))
+    ledger = both(scoped((scope,), exact=exact, prefix=BESIDE))
+    count = await collection.engine.count(records)
+    await collection.write(Drop(records), Drop(ledger))
+    return count
+
+
+async def _changed(
+    collection: Collection, id: str, step: Step, revision: str | None, now: datetime
+) -> Record:
+    meanings: list[list[float] | None] = []
+    while True:
+        stored, row = await _alive(collection, id, revision, now)
+        record = step(stored.record)
+        if record is stored.record:
+            return record
+        if record.content != stored.record.content and not meanings:
+            meanings = await collection.embed([record.content])
+        if not await swapped(collection, [Swap.of(stored, row, record, *meanings)]):
+            await relend(collection, [(stored, record)])
+            return record
+
+
+async def _alive(collection: Collection, id: str, revision: str | None, now: datetime) -> tuple[Stored, Row]:
+    stored, row = await _held(collection, id)
+    if expired(stored.record, now):
+        raise NotFound(f"no record {id!r}")
+    check_revision(stored.record, revision)
+    return stored, row
+
+
+async def _held(collection: Collection, id: str) -> tuple[Stored, Row]:
+    rows = await collection.engine.read([point_id(id)], vectors=collection.dense)
+    stored = stored_of(rows[0]) if rows else None
+    if stored is None or stored.record.id != id:
+        if rows and rows[0].payload.get("type") == "emptied":
+            # What an earlier delete left when it was cut off.
+            await collection.write(Drop({"must": [of_ids([rows[0].id]), match("type", "emptied")]}))
+        raise NotFound(f"no record {id!r}")
+    return stored, rows[0]
+
+
+async def _emptied(collection: Collection, stored: Stored) -> bool:
+    """Replace a point by one that holds nothing; whether it was us who did."""
+    token = new_token()
+    where = {"must": [match("token", stored.token)]}
+    payload = {"type": "emptied", "token": token, **placed(stored.record.scope, BESIDE)}
+    empty = Point(stored.point, payload)
+    await collection.write(Put(points=[empty], new=False, where=where))
+    rows = await collection.engine.read([stored.point])
+    return bool(rows) and rows[0].payload.get("token") == token
+
+
+async def _unlink(collection: Collection, link: str, gone: Record) -> None:
+    """Take a deleted record's name out of one that it was linked with."""
+    while True:
+        rows = await collection.engine.read([point_id(link)], vectors=collection.dense)
+        stored = stored_of(rows[0]) if rows else None
+        if stored is None:
+            return
+        changed = unlinked(gone, {link: stored.record})
+        if not changed or not await swapped(collection, [Swap.of(stored, rows[0], changed[0])]):
+            return

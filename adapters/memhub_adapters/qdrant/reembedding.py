@@ -1,0 +1,81 @@
+"""Making every vector anew, after the embedder or the analyzer has changed. Stopped, it goes on later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from memhub.search import document, lent_terms
+from memhub.upkeep import Progress
+from memhub_adapters.qdrant.collection import Collection
+from memhub_adapters.qdrant.conditions import RECORDS, any_of, both
+from memhub_adapters.qdrant.engine import Filter, Point, Vector, Vectors
+from memhub_adapters.qdrant.points import Stored, stored_of, word_vector
+from memhub_adapters.qdrant.turns import predecessors
+
+__all__ = ["reembed"]
+
+BATCH: Final = 64
+"""Records whose vectors are made and stored together."""
+
+
+async def reembed(collection: Collection, progress: Progress | None = None) -> int:
+    """Give every record the vectors of today's makers, then drop those of earlier ones; how many records.
+
+    A record that has them already is passed over, so a run that was stopped goes on where it was.
+    Meanwhile the collection serves those who have it open as before; once this has ended, they
+    must open it anew.
+    """
+    await collection.noted()
+    await _make_room(collection)
+    missing = _missing(collection)
+    total, done = await collection.engine.count(missing), 0
+    while rows := await collection.engine.scroll(missing, BATCH):
+        found = [stored for row in rows if (stored := stored_of(row)) is not None]
+        await _store(collection, found)
+        done += len(found)
+        if progress is not None:
+            progress(done, max(done, total))
+    await collection.keep_note(collection.makers)
+    await _drop_others(collection)
+    return done
+
+
+async def _make_room(collection: Collection) -> None:
+    """The vectors that are wanted and not there."""
+    wanted, there = collection.makers.shape(), await collection.engine.shape()
+    for name, size in wanted.dense.items():
+        if there is None or name not in there.dense:
+            await collection.engine.add_vector(name, size)
+    for name in wanted.sparse:
+        if there is None or name not in there.sparse:
+            await collection.engine.add_vector(name, None)
+
+
+def _missing(collection: Collection) -> Filter:
+    """The records that lack a vector that they should have."""
+    wanted = collection.makers.shape()
+    lacking = [{"must_not": [{"has_vector": name}]} for name in (*wanted.dense, *wanted.sparse)]
+    return both(RECORDS, {"should": lacking})
+
+
+async def _store(collection: Collection, found: Sequence[Stored]) -> None:
+    """Make and store the vectors of these, each only if its record is still as it was read."""
+    meanings = await collection.embed([stored.record.content for stored in found])
+    before = await predecessors(collection, found)
+    points = []
+    for stored, meaning in zip(found, meanings, strict=True):
+        lent = lent_terms(before.get(stored.previous or ""))
+        vectors: dict[str, Vector] = {collection.makers.words: word_vector(document(stored.record, lent))}
+        if meaning is not None and collection.makers.meaning is not None:
+            vectors[collection.makers.meaning] = meaning
+        points.append(Point(stored.point, {}, vectors))
+    where = {"must": [any_of("token", [stored.token for stored in found])]}
+    await collection.write(Vectors(points=points, where=where))
+
+
+async def _drop_others(collection: Collection) -> None:
+    wanted, there = collection.makers.shape(), await collection.engine.shape()
+    for name in (*there.dense, *there.sparse) if there else ():
+        if name not in wanted.dense and name not in wanted.sparse:
+            await collection.engine.drop_vector(name)

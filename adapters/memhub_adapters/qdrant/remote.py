@@ -1,0 +1,170 @@
+"""Qdrant on a server, through its own client: one client an event loop, made on first use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeVar
+
+import httpx
+from qdrant_client import AsyncQdrantClient
+from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+
+from memhub_adapters.failure import Effect
+from memhub_adapters.loops import PerLoop
+from memhub_adapters.qdrant import restwise
+from memhub_adapters.qdrant.capped import CappedTransport
+from memhub_adapters.qdrant.engine import ALL, Filter, Index, Op, Order, Row, Search, Shape
+from memhub_adapters.qdrant.failure import QdrantFailure
+
+__all__ = ["LARGEST", "RemoteEngine"]
+
+T = TypeVar("T")
+
+LARGEST: Final = 256 * 2**20
+"""Bytes of an answer that are read: a page of 1,000 of the longest contents is shorter."""
+
+_NEVER_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol")
+_TAKEN: Final = (400, 409)
+
+
+class RemoteEngine:
+    """One collection of the server at `url`. `timeout` is in seconds, of each step of a request.
+
+    The key goes into a header and nowhere else. Proxies of the environment are not used.
+    """
+
+    def __init__(
+        self, url: str, collection: str, *, api_key: str | None, timeout: float, largest: int = LARGEST
+    ) -> None:
+        self._url = url
+        self._collection = collection
+        self._headers = {"api-key": api_key} if api_key else {}
+        self._timeout = timeout
+        self._largest = largest
+        self._clients = PerLoop(self._client, AsyncQdrantClient.close)
+
+    async def version(self) -> str | None:
+        return (await self._send(lambda client: client.info())).version
+
+    async def shape(self) -> Shape | None:
+        try:
+            found = await self._send(lambda client: client.get_collection(self._collection))
+        except QdrantFailure as failure:
+            if failure.status == 404:  # noqa: PLR2004 - HTTP's own number
+                return None
+            raise
+        return restwise.shape_of(found.config.params)
+
+    async def create(self, shape: Shape, indexes: Mapping[str, Index]) -> None:
+        vectors = restwise.vectors_of(shape)
+        try:
+            await self._send(lambda client: client.create_collection(self._collection, **vectors))
+        except QdrantFailure as failure:
+            if failure.status not in _TAKEN or await self.shape() is None:
+                raise
+        for field, kind in indexes.items():
+            await self._index(field, kind)
+
+    async def _index(self, field: str, kind: Index) -> None:
+        schema = restwise.SCHEMAS[kind]
+        await self._send(
+            lambda client: client.create_payload_index(self._collection, field, field_schema=schema)
+        )
+
+    async def add_vector(self, name: str, size: int | None) -> None:
+        config = restwise.new_vector(size)
+        await self._send(lambda client: client.create_vector_name(self._collection, name, config))
+
+    async def drop_vector(self, name: str) -> None:
+        await self._send(lambda client: client.delete_vector_name(self._collection, name))
+
+    async def write(self, *ops: Op) -> None:
+        operations = list(map(restwise.operation, ops))
+        done = await self._send(lambda client: client.batch_update_points(self._collection, operations))
+        if any(result.status != "completed" for result in done):
+            raise QdrantFailure("WaitTimeout", "unknown")
+
+    async def read(self, ids: Sequence[str], *, vectors: Sequence[str] = ()) -> list[Row]:
+        found = await self._send(
+            lambda client: client.retrieve(self._collection, list(ids), with_vectors=list(vectors) or False)
+        )
+        return list(map(restwise.row, found))
+
+    async def scroll(
+        self, where: Filter, limit: int, *, order: Order | None = None, vectors: Sequence[str] = ()
+    ) -> list[Row]:
+        found, _ = await self._send(
+            lambda client: client.scroll(
+                self._collection,
+                scroll_filter=restwise.filter_of(where),
+                limit=limit,
+                order_by=None if order is None else restwise.order_of(order),
+                with_vectors=list(vectors) or False,
+            )
+        )
+        return list(map(restwise.row, found))
+
+    async def search(self, *searches: Search) -> list[list[Row]]:
+        queries = list(map(restwise.query, searches))
+        found = await self._send(lambda client: client.query_batch_points(self._collection, queries))
+        return [list(map(restwise.scored, one.points)) for one in found]
+
+    async def count(self, where: Filter) -> int:
+        chosen = restwise.filter_of(where)
+        return (await self._send(lambda client: client.count(self._collection, chosen))).count
+
+    async def facet(self, key: str, where: Filter) -> dict[str, int]:
+        chosen = restwise.filter_of(where)
+        found = await self._send(
+            lambda client: client.facet(
+                self._collection, key, facet_filter=chosen, limit=ALL * ALL, exact=True
+            )
+        )
+        return {str(hit.value): hit.count for hit in found.hits}
+
+    async def size(self) -> int | None:
+        return None
+
+    async def ping(self) -> None:
+        await self._send(lambda client: client.collection_exists(self._collection))
+
+    async def aclose(self) -> None:
+        await self._clients.aclose()
+
+    def _client(self) -> AsyncQdrantClient:
+        transport = CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), self._largest)
+        return AsyncQdrantClient(
+            url=self._url,
+            headers=dict(self._headers),
+            timeout=math.ceil(self._timeout),
+            check_compatibility=False,
+            transport=transport,
+            trust_env=False,
+        )
+
+    async def _send(self, request: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
+        client = await self._clients.get()
+        try:
+            return await request(client)
+        except (ApiException, QdrantException) as error:
+            failure = _failure(error)
+        # Raised out here: the client's errors hold bodies and headers.
+        raise failure
+
+
+def _failure(error: Exception) -> QdrantFailure:
+    if isinstance(error, UnexpectedResponse):
+        status = error.status_code or 0
+        return QdrantFailure("Status", _effect_of(status), status=status)
+    if isinstance(error, ResponseHandlingException):
+        kind = type(error.source).__name__
+        effect: Effect = "none" if kind in _NEVER_SENT else "unknown"
+        return QdrantFailure(kind, effect)
+    asked = float(error.retry_after_s) if isinstance(error, ResourceExhaustedResponse) else None
+    return QdrantFailure("Status", "none", status=429, retry_after=asked)
+
+
+def _effect_of(status: int) -> Effect:
+    return "none" if status < 500 and status != 408 else "unknown"  # noqa: PLR2004 - HTTP's own numbers
