@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Generic, TypeVar
 
 __all__ = ["PerLoop"]
@@ -13,16 +14,15 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """What `make` makes, one for each event loop that asks; `close` closes it.
+    """What `opened` opens, one for each event loop that asks.
 
     A loop closes its async generators when it ends, as `asyncio.run` does, and so closes what was
-    made for it, while its connections can still be closed. Neither function may be such a
-    generator itself, which the loop would close at the same time.
+    opened for it, while its connections can still be closed. `opened` must not itself rest on such
+    a generator, which the loop would close at the same time.
     """
 
-    def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
-        self._make = make
-        self._close = close
+    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[T]]) -> None:
+        self._opened = opened
         self._lock = threading.Lock()
         self._held: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[T, None]]] = {}
 
@@ -49,10 +49,9 @@ class PerLoop(Generic[T]):
                 asyncio.run_coroutine_threadsafe(life.aclose(), loop)
 
     async def _life(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[T, None]:
-        one = self._make()
         try:
-            yield one
+            async with self._opened() as one:
+                yield one
         finally:
             with self._lock:
                 self._held.pop(loop, None)
-            await self._close(one)
