@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Generic, TypeVar
 
 __all__ = ["PerLoop"]
@@ -14,15 +13,16 @@ T = TypeVar("T")
 
 
 class PerLoop(Generic[T]):
-    """What `opened` opens, one for each event loop that asks.
+    """What `make` makes, one for each event loop that asks; `close` closes it.
 
     A loop closes its async generators when it ends, as `asyncio.run` does, and so closes what was
-    opened for it, while its connections can still be closed. `opened` must not itself rest on such
-    a generator, which the loop would close at the same time.
+    made for it, while its connections can still be closed. Neither function may be such a
+    generator itself, which the loop would close at the same time.
     """
 
-    def __init__(self, opened: Callable[[], AbstractAsyncContextManager[T]]) -> None:
-        self._opened = opened
+    def __init__(self, make: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
+        self._make = make
+        self._close = close
         self._lock = threading.Lock()
         self._held: dict[asyncio.AbstractEventLoop, tuple[T, AsyncGenerator[T, None]]] = {}
 
@@ -49,9 +49,10 @@ class PerLoop(Generic[T]):
                 asyncio.run_coroutine_threadsafe(life.aclose(), loop)
 
     async def _life(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[T, None]:
+        one = self._make()
         try:
-            async with self._opened() as one:
-                yield one
+            yield one
         finally:
             with self._lock:
                 self._held.pop(loop, None)
+            await self._close(one)

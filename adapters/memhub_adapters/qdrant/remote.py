@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from typing import Final, TypeVar
 
 import httpx
@@ -44,7 +43,7 @@ class RemoteEngine:
         self._headers = {"api-key": api_key} if api_key else {}
         self._timeout = timeout
         self._largest = largest
-        self._clients = PerLoop(lambda: _Opened(self._client()))
+        self._clients = PerLoop(self._client, AsyncQdrantClient.close)
 
     async def version(self) -> str | None:
         return (await self._send(lambda client: client.info())).version
@@ -153,19 +152,6 @@ class RemoteEngine:
             failure = _failure(error)
         # Raised out here: the client's errors hold bodies and headers.
         raise failure
-
-
-class _Opened(AbstractAsyncContextManager[AsyncQdrantClient]):
-    """A client that is closed on leaving; no generator, see PerLoop."""
-
-    def __init__(self, client: AsyncQdrantClient) -> None:
-        self._client = client
-
-    async def __aenter__(self) -> AsyncQdrantClient:
-        return self._client
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._client.close()
 
 
 def _failure(error: Exception) -> QdrantFailure:
