@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 
 import pytest
 from opentelemetry import trace
@@ -12,7 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from fakes import Faulty, SetClock
-from memhub import Fact, MemoryStore, Observation, Patch, Query, Retry, Scope, Unavailable
+from memhub import Fact, InvalidConfig, MemoryStore, Observation, Patch, Query, Retry, Scope, Unavailable
 from memhub.recall import recall_block
 from memhub.telemetry import OpenTelemetryObserver
 from memhub_config import open_hub
@@ -162,6 +163,19 @@ def test_durations_and_retries_are_counted():
     }
     [retries] = watched.points("memhub.retries")
     assert (retries.value, retries.attributes["error.type"]) == (1, "unavailable")
+
+
+def test_without_the_extra_a_configuration_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "memhub.telemetry", None)
+
+    async def run():
+        async with open_hub({"stores": {"main": {"in_memory": {}}}, "events": {"otel": True}}):
+            pass
+
+    with pytest.raises(
+        InvalidConfig, match=r"events\.otel: needs OpenTelemetry.*; pip install 'memhub\[otel\]'"
+    ):
+        asyncio.run(run())
 
 
 def test_a_configuration_turns_it_on():
