@@ -38,6 +38,8 @@ def test_the_commands():
                 "stats",
                 "conformance",
                 "demo",
+                "tail",
+                "mcp",
                 "export",
                 "migrate",
                 "backup",

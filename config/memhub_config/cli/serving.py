@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from memhub import BoundMemory, Hub, InvalidInput, Scope
-from memhub_config.cli.options import Chosen, ConfigPath, Labels, ScopeName, pairs, scope_of, usage
+from memhub_config.cli.options import AsJson, Chosen, ConfigPath, Labels, ScopeName, pairs, scope_of, usage
 from memhub_config.cli.output import note
 from memhub_config.cli.running import chosen, on_hub
 from memhub_config.reading import Config, load_config
@@ -91,6 +91,7 @@ def mcp(
     port: Port = PORT,
     store: Chosen = None,
     config: ConfigPath = None,
+    as_json: AsJson = False,  # noqa: ARG001 - there is no data; errors heed it
 ) -> None:
     """Serve a memory to agents over MCP, on stdin and stdout or over HTTP.
 
