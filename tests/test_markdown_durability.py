@@ -222,6 +222,27 @@ def test_a_file_edited_while_it_is_about_to_be_rewritten_is_not_overwritten(note
     asyncio.run(go())
 
 
+def test_files_that_never_stop_changing_are_told_as_such(notes, monkeypatch):
+    async def go():
+        async with notes.open() as store:
+            record = await keep(store, "tea")
+            fsync = os.fsync
+
+            def edit_first(handle):
+                notes.write(f"home/{notes.file().name}", notes.file().read_bytes())
+                return fsync(handle)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "fsync", edit_first)
+                with pytest.raises(Unavailable, match="files keep changing") as refused:
+                    await store.update(record.id, Patch(content="coffee"))
+                assert refused.value.retryable
+            assert (await store.get(record.id)) == record
+            assert list((notes.root / ".memhub/journal").iterdir()) == []
+
+    asyncio.run(go())
+
+
 def test_a_root_that_is_a_file_is_named(notes):
     notes.root.write_text("mine", encoding="utf-8")
 

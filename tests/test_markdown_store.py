@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import os
 import tempfile
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, time_ns
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ from markdown_notes import HOME, START, Notes, contents, keep, listed
 from memhub import (
     InvalidConfig,
     MemoryStore,
+    NotFound,
     Observation,
     Patch,
     Provenance,
@@ -27,6 +29,7 @@ from memhub import (
 )
 from memhub.interchange import record_from_json, record_to_json
 from memhub_adapters.markdown import MarkdownAdapter
+from memhub_adapters.markdown.tree import Tree
 from memhub_adapters.sqlite import SqliteAdapter
 from memhub_config import open_hub
 from strategies import records
@@ -231,6 +234,29 @@ def test_many_files_are_taken_over_at_a_good_pace(notes, capsys):
         pace = f"{MANY / taken:,.0f} files a second taken over"
         with capsys.disabled():
             print(f"\n{pace}; recall over {MANY:,} in {again * 1e3:.1f} ms")  # noqa: T201
+
+    asyncio.run(go())
+
+
+def test_a_look_costs_one_stat_a_file_and_unknown_ids_are_looked_for_once(notes, monkeypatch):
+    async def go():
+        async with notes.open(now=lambda: time_ns() + 10**10) as store:
+            for n in range(3):
+                await keep(store, f"memory {n}")
+            await keep(store, "elsewhere", Scope("away"))
+            await store.stats()
+            looks: list[Scope] = []
+            files = Tree.files
+            monkeypatch.setattr(Tree, "files", lambda tree, scope: looks.append(scope) or files(tree, scope))
+            opened: list[object] = []
+            work = os.open
+            monkeypatch.setattr(os, "open", lambda name, *rest: opened.append(name) or work(name, *rest))
+            await contents(store)
+            assert looks == [HOME]
+            assert opened == []
+            with pytest.raises(NotFound):
+                await store.get([f"unknown-{n}" for n in range(50)])
+            assert sorted(looks[1:], key=str) == [Scope("away"), HOME]
 
     asyncio.run(go())
 

@@ -85,8 +85,8 @@ class MarkdownAdapter(Adapter):
 
     async def get(self, ids: Sequence[str], *, now: datetime) -> list[Record]:
         def look(db: sqlite3.Connection) -> None:
-            for id in ids:
-                self._look.at_record(db, id)
+            if not all(self._look.at_record(db, id) for id in ids):
+                self._look.at(db, EVERYTHING)
 
         return await self._looked(look, lambda db: reads.get(db, ids, now=now))
 

@@ -104,6 +104,7 @@ class TreeBook(Book):
         """
         if self.transaction.look().at_record(self.db, id):
             return
+        self.expect_everywhere()
         for row in files.by_id(self.db, id):
             if row.fault is not None:
                 path = Place(self.transaction.scope(row.scope), row.name)

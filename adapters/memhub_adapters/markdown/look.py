@@ -56,10 +56,9 @@ class Look:
             raise Stale(reach)
 
     def at_record(self, db: sqlite3.Connection, id: str) -> bool:
-        """Whether there is such a record. Raises Stale where its file, or where it is, has changed."""
+        """Whether the index knows such a record. Raises Stale where its file has changed, or has gone."""
         found = place_of_id(db, id)
         if found is None:
-            self.at(db, EVERYTHING)
             return False
         place, known = found
         path = str(place)
@@ -80,7 +79,7 @@ class Look:
                 continue
             changed = [name for name, stamp in found.items() if self._changed(scope, name, stamp, known)]
             gone = [name for name in known.stamps if name not in found]
-            names = [self._settled(scope, several) for several in (changed, gone)]
+            names = [self._texts(scope, several) for several in (changed, gone)]
             if any(names):
                 yield Difference(scope, number, *names)
 
@@ -105,7 +104,7 @@ class Look:
             Place(scope, name.decode()), Stamp(*stamp), Seen(Stamp(*before), digest), always=True
         )
 
-    def _settled(self, scope: Scope, names: list[bytes]) -> list[str]:
+    def _texts(self, scope: Scope, names: list[bytes]) -> list[str]:
         """Names as text, less those that are about to change anyhow, or are not UTF-8."""
         texts = filter(None, map(decoded, names))
         return [text for text in texts if not (self.pending and str(Place(scope, text)) in self.pending)]
