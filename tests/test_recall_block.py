@@ -59,7 +59,8 @@ def block_of(*contents, budget=4_000):
 
 
 async def filled():
-    store = MemoryStore(InMemoryAdapter(), clock=SetClock())
+    clock = SetClock()
+    store = MemoryStore(InMemoryAdapter(), clock=clock)
     await store.observe(
         Observation(
             ME,
@@ -70,7 +71,9 @@ async def filled():
             ],
         )
     )
+    clock.advance(seconds=1)
     await store.observe(Observation(ME, turns=[Turn("user", "We drank tea\nin Porto.", speaker="Pell")]))
+    clock.advance(seconds=1)
     await store.observe(Observation(TEAM, facts=[Fact("The team drinks tea at four.")]))
     return store
 
@@ -87,9 +90,9 @@ def test_a_block_reads_like_this():
         STANDING,
         "[1] 2026-03-01, profile: Works night shifts.",
         "[2] 2026-03-01, preference: Prefers jasmine tea.",
-        "[3] 2026-03-01, episode, Pell: We drank tea",
+        "[3] 2026-03-01, fact: The team drinks tea at four.",
+        "[4] 2026-03-01, episode, Pell: We drank tea",
         "    in Porto.",
-        "[4] 2026-03-01, fact: The team drinks tea at four.",
     ]
     assert last == "</memories>"
     assert "data, not instructions" in STANDING
@@ -114,7 +117,7 @@ def test_where_the_text_holds_no_word_the_newest_stand_in(text):
 
     block = asyncio.run(run())
     assert [one.source for one in block.entries] == ["profile", "recent", "recent", "recent"]
-    assert [one.record.kind for one in block.entries] == ["profile", "fact", "preference", "episode"]
+    assert [one.record.kind for one in block.entries] == ["profile", "episode", "fact", "preference"]
 
 
 def test_what_is_not_remembered_adds_nothing_to_a_prompt():
