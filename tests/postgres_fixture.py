@@ -3,9 +3,11 @@
 import atexit
 import itertools
 import os
+from collections.abc import Callable
 from functools import cache
 
 import psycopg
+from psycopg.conninfo import make_conninfo
 
 from postgres_server import Server
 
@@ -45,3 +47,19 @@ def empty(schema: str) -> None:
     """Take everything out of a schema, as if it were new."""
     tables = ", ".join(f'"{schema}".{table}' for table in ("scope", "record", "posting", "fresh", "ledger"))
     sql(f"TRUNCATE {tables} RESTART IDENTITY")
+
+
+def connections(schema: str) -> list[tuple]:
+    """State and query of the connections that look into a schema, found by their application's name."""
+    return sql("SELECT state, query FROM pg_stat_activity WHERE application_name = %s", schema)
+
+
+def until(found: Callable[[], object]) -> None:
+    """Ask the server until it says so; what it says decides, not how long it takes."""
+    while not found():
+        pass
+
+
+def dsn_named(name: str) -> str:
+    """A connection string whose connections the server lists under this name."""
+    return make_conninfo(dsn(), application_name=name)

@@ -30,13 +30,17 @@ _TEXTS: Final = {
 _TRANSIENT: Final = ("55P03", "40001", "40P01", "53200", "53300")
 _DAMAGED: Final = ("XX000", "XX001", "XX002", "58030", "58P01")
 _REASONS: Final = {
+    "starting up": (Unavailable, "it is starting up"),
+    "shutting down": (Unavailable, "it is shutting down"),
+    "recovery mode": (Unavailable, "it is recovering from a crash"),
+    "not accepting connections": (Unavailable, "it accepts no connections now"),
     "password authentication failed": (AccessDenied, "the server refuses the user or the password"),
     "no password supplied": (AccessDenied, "the server asks for a password, and none was given"),
     "no pg_hba.conf entry": (AccessDenied, "the server admits no such connection; see its pg_hba.conf"),
     "not permitted to log in": (AccessDenied, "the role may not log in"),
     "permission denied for database": (AccessDenied, "the role may not connect to the database"),
-    "role": (AccessDenied, "the server knows no such role"),
-    "database": (InvalidConfig, "the server has no such database; make it, or name another"),
+    'role "': (AccessDenied, "the server knows no such role"),
+    'database "': (InvalidConfig, "the server has no such database; make it, or name another"),
     "certificate": (InvalidConfig, "its certificate is not trusted; check the TLS settings"),
     "SSL": (InvalidConfig, "the two sides do not agree on TLS; check the TLS settings"),
     "could not translate host name": (Unavailable, "its host name is unknown"),
@@ -44,8 +48,6 @@ _REASONS: Final = {
     "Connection refused": (Unavailable, "nothing listens there"),
     "No such file": (Unavailable, "nothing listens there"),
     "timeout expired": (Unavailable, "it does not answer"),
-    "starting up": (Unavailable, "it is starting up"),
-    "shutting down": (Unavailable, "it is shutting down"),
     "too many clients": (Unavailable, "it has no connection left; lower pool_size or raise max_connections"),
     "remaining connection slots": (
         Unavailable,

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import psycopg
 from psycopg.adapt import AdaptersMap
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper
 
 from memhub.errors import Closed, Unavailable
@@ -74,13 +75,17 @@ class Pool:
             raise
 
     def give(self, connection: Connection) -> None:
-        """Take a connection back; one that is not idle is closed."""
-        idle = connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE
-        if idle and not self._closed:
+        """Take a connection back; one that is not at rest is closed."""
+        if _at_rest(connection) and not self._closed:
             self._idle.append(_Idle(connection, monotonic()))
             self._shrink()
         else:
             _finish(connection)
+        self._permits.release()
+
+    def discard(self, connection: Connection) -> None:
+        """Close a connection in place of giving it back."""
+        _finish(connection)
         self._permits.release()
 
     def close(self) -> None:
@@ -167,6 +172,14 @@ def where(parameters: Mapping[str, Any]) -> str:
     """The server and its database, for messages: nothing here is secret."""
     host = parameters.get("host") or parameters.get("hostaddr") or "localhost"
     return f"{host}:{parameters.get('port') or 5432}/{parameters.get('dbname') or ''}"
+
+
+def _at_rest(connection: Connection) -> bool:
+    """Whether no transaction is open and no answer is missing."""
+    pgconn = connection.pgconn
+    return (
+        pgconn.transaction_status == TransactionStatus.IDLE and pgconn.pipeline_status == PipelineStatus.OFF
+    )
 
 
 def _quiet(connection: Connection) -> bool:

@@ -80,20 +80,25 @@ async def _once(pools: Pools, work: Callable[[Session], Awaitable[T]], begin: st
     pool = pools.here()
     connection = await pool.take()
     session = Session(connection, begin=begin)
-    gone = False
+    error: Exception | None = None
     try:
-        return await work(session)
-    except psycopg.Error as error:
-        gone = lost(error, connection)
-        if not gone:
-            raise
+        done = await work(session)
+    except Exception as found:  # noqa: BLE001 - raised below
+        error = found
+    except BaseException:
+        # A cancelled call may leave anything on its connection. psycopg has told the server to stop.
+        pool.discard(connection)
+        raise
+    gone = isinstance(error, psycopg.Error) and lost(error, connection)
+    try:
+        await _settle(connection)
     finally:
-        try:
-            await _settle(connection)
-        finally:
-            pool.give(connection)
-    # Raised out here, so that no native error, whose text could quote what is stored, hangs on.
-    raise Unfinished if session.committing else Dropped
+        pool.give(connection)
+    if gone:
+        raise Unfinished if session.committing else Dropped
+    if error is not None:
+        raise error
+    return done
 
 
 async def _settle(connection: Connection) -> None:
