@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import cache
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from postgres_server import Server
 
@@ -63,3 +63,10 @@ def until(found: Callable[[], object]) -> None:
 def dsn_named(name: str) -> str:
     """A connection string whose connections the server lists under this name."""
     return make_conninfo(dsn(), application_name=name)
+
+
+def dsn_for(user: str, password: str) -> str:
+    """How another role of the same server connects."""
+    parts = conninfo_to_dict(dsn()) | {"user": user, "password": password}
+    host, port, database = parts["host"], parts.get("port", 5432), parts.get("dbname", "postgres")
+    return f"postgresql://{user}:{password}@{host}:{port}/{database}"
