@@ -105,7 +105,7 @@ class QdrantAdapter(Adapter):
         timeout: float = 10.0,
         embedder: Embedder | None = None,
     ) -> Self:
-        """On the server at `url`. `timeout` is in seconds, of each step of a request, rounded up to whole ones."""
+        """On the server at `url`. `timeout` is in seconds, of each step of a request."""
         from memhub_adapters.qdrant.remote import RemoteEngine
 
         engine = RemoteEngine(url, collection, api_key=api_key, timeout=timeout)

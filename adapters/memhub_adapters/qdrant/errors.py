@@ -14,8 +14,7 @@ _TEXTS: Final = {
     "or run a Qdrant server and give its url",
     "Unreadable": "the embedded collection cannot be read; restore its folder from a copy",
     "TooLong": "the answer is longer than is ever read; ask for less",
-    "ValidationError": "the answer is not what Qdrant gives; check that url leads to a Qdrant server",
-    "JSONDecodeError": "the answer is not what Qdrant gives; check that url leads to a Qdrant server",
+    "UnexpectedAnswer": "the answer is not what Qdrant gives; check that url leads to a Qdrant server",
     "UnsupportedProtocol": "url: is no http or https address",
 }
 """What we say of a failure by its kind; any other is the client's own name for it."""

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 import httpx
 from qdrant_client import AsyncQdrantClient
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
-from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from memhub_adapters.failure import Effect
 from memhub_adapters.loops import PerLoop
 from memhub_adapters.qdrant import restwise
-from memhub_adapters.qdrant.capped import CappedTransport
+from memhub_adapters.qdrant.bounded import BoundedTransport
 from memhub_adapters.qdrant.engine import ALL, Filter, Index, Op, Order, Row, Search, Shape
 from memhub_adapters.qdrant.failure import QdrantFailure
 
@@ -134,13 +133,13 @@ class RemoteEngine:
         await self._clients.aclose()
 
     def _client(self) -> AsyncQdrantClient:
-        transport = CappedTransport(httpx.AsyncHTTPTransport(trust_env=False), self._largest)
+        # Certificates take longer to load than many a request; without TLS there is nothing to verify.
+        inner = httpx.AsyncHTTPTransport(verify=not self._url.lower().startswith("http://"), trust_env=False)
         return AsyncQdrantClient(
             url=self._url,
             headers=dict(self._headers),
-            timeout=math.ceil(self._timeout),
             check_compatibility=False,
-            transport=transport,
+            transport=BoundedTransport(inner, most=self._largest, seconds=self._timeout),
             trust_env=False,
         )
 
@@ -148,7 +147,7 @@ class RemoteEngine:
         client = await self._clients.get()
         try:
             return await request(client)
-        except (ApiException, QdrantException) as error:
+        except Exception as error:  # noqa: BLE001 - the client parses what came, and fails as it may
             failure = _failure(error)
         # Raised out here: the client's errors hold bodies and headers.
         raise failure
@@ -159,11 +158,13 @@ def _failure(error: Exception) -> QdrantFailure:
         status = error.status_code or 0
         return QdrantFailure("Status", _effect_of(status), status=status)
     if isinstance(error, ResponseHandlingException):
-        kind = type(error.source).__name__
+        kind = "UnexpectedAnswer" if isinstance(error.source, ValueError) else type(error.source).__name__
         effect: Effect = "none" if kind in _NEVER_SENT else "unknown"
         return QdrantFailure(kind, effect)
-    asked = float(error.retry_after_s) if isinstance(error, ResourceExhaustedResponse) else None
-    return QdrantFailure("Status", "none", status=429, retry_after=asked)
+    if isinstance(error, QdrantException):
+        asked = float(error.retry_after_s) if isinstance(error, ResourceExhaustedResponse) else None
+        return QdrantFailure("Status", "none", status=429, retry_after=asked)
+    return QdrantFailure("UnexpectedAnswer", "unknown")
 
 
 def _effect_of(status: int) -> Effect:

@@ -37,9 +37,7 @@ class QdrantSettings(Section):
         default=None,
         description="One of the section `embedders`. Without it the store searches by words only.",
     )
-    timeout: Duration = Field(
-        default=10.0, description="How long each step of a request may take, rounded up to whole seconds."
-    )
+    timeout: Duration = Field(default=10.0, description="How long each step of a request may take.")
 
     @model_validator(mode="after")
     def _placed(self) -> QdrantSettings:

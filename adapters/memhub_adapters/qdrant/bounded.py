@@ -1,4 +1,4 @@
-"""An httpx transport that reads no more of an answer than it was told to."""
+"""An httpx transport that reads no more of an answer, and waits no longer, than it was told to."""
 
 from __future__ import annotations
 
@@ -6,23 +6,28 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-__all__ = ["CappedTransport", "TooLong"]
+__all__ = ["BoundedTransport", "TooLong"]
 
 
 class TooLong(httpx.TransportError):
     """An answer went on past the limit; the rest was not read."""
 
 
-class CappedTransport(httpx.AsyncBaseTransport):
-    """`inner` with at most `most` bytes of each answer, as they come over the network."""
+class BoundedTransport(httpx.AsyncBaseTransport):
+    """`inner` with at most `most` bytes of each answer, and at most `seconds` for each step of a request.
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, most: int) -> None:
+    Qdrant's client itself takes whole seconds only.
+    """
+
+    def __init__(self, inner: httpx.AsyncBaseTransport, *, most: int, seconds: float) -> None:
         self._inner = inner
         self._most = most
+        self._patience = dict.fromkeys(("connect", "read", "write", "pool"), seconds)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         # A compressed answer could grow past any limit once it is unpacked.
         request.headers["accept-encoding"] = "identity"
+        request.extensions["timeout"] = self._patience
         response = await self._inner.handle_async_request(request)
         if isinstance(response.stream, httpx.AsyncByteStream):
             response.stream = _Capped(response.stream, self._most)
