@@ -1,0 +1,64 @@
+"""Another process on the same schema, started by the tests as a program; it goes on through restarts."""
+
+import asyncio
+import sys
+
+from memhub import (
+    Fact,
+    MemoryStore,
+    NotFound,
+    Observation,
+    Provenance,
+    Query,
+    Retry,
+    Scope,
+    Turn,
+    Unavailable,
+)
+from memhub_adapters.postgres import PostgresAdapter
+from sqlite_child import tell, wait
+
+SCOPE = Scope("shared")
+PATIENT = Retry(attempts=50, min_delay=0.02, max_delay=0.2)
+
+
+async def write(dsn: str, schema: str, who: str, count: str) -> None:
+    """`count` turns, each found again as soon as it is acknowledged; every fifth is deleted."""
+    async with MemoryStore(PostgresAdapter(dsn, schema=schema), retry=PATIENT, timeout=None) as store:
+        wait(ready=who)
+        for number in range(int(count)):
+            said = Turn("user", f"{who} said number{number}", speaker=who)
+            stored = (await store.observe(_keyed(who, number, said))).records[0]
+            found = await store.recall(Query(SCOPE, text=f"{who} number{number}", limit=1))
+            assert [hit.record for hit in found.hits] == [stored]
+            if number % 5 == 0:
+                await _forgotten(store, stored.id)
+            tell(done=number)
+
+
+def _keyed(who: str, number: int, said: Turn) -> Observation:
+    source = Provenance(conversation_id=who)
+    return Observation(SCOPE, turns=[said], provenance=source, idempotency_key=f"{who} {number}")
+
+
+async def _forgotten(store: MemoryStore, id: str) -> None:
+    """Delete a record; where the answer was lost, it may be gone already."""
+    while True:
+        try:
+            return await store.delete(id)
+        except NotFound:
+            return None
+        except Unavailable:
+            continue
+
+
+async def keyed(dsn: str, schema: str, key: str) -> None:
+    """One observation under an idempotency key."""
+    async with MemoryStore(PostgresAdapter(dsn, schema=schema)) as store:
+        wait(ready=True)
+        done = await store.observe(Observation(SCOPE, facts=[Fact("said once")], idempotency_key=key))
+        tell(id=done.records[0].id, replayed=done.replayed)
+
+
+if __name__ == "__main__":
+    asyncio.run(globals()[sys.argv[1]](*sys.argv[2:]))
