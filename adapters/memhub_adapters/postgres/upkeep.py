@@ -1,0 +1,92 @@
+"""Looking after the schema: checks, the index made anew, unused space given back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from memhub.errors import HubError, Unsupported
+from memhub.search.analyzer import fingerprint
+from memhub.upkeep import Progress
+from memhub_adapters.postgres.indexcheck import index_faults, reindex
+from memhub_adapters.postgres.schema import INDEXES, TABLES, VERSION
+from memhub_adapters.postgres.session import READ, WRITE, Session
+
+if TYPE_CHECKING:
+    from memhub_adapters.postgres.adapter import PostgresAdapter
+
+__all__ = ["PostgresUpkeep"]
+
+T = TypeVar("T")
+
+_COPY: Final = "use the server's own tools, such as pg_dump --schema, or `memhub export` and `memhub import`"
+_PRESENT: Final = """
+SELECT c.relname, coalesce(i.indisvalid, true) FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'i')
+"""
+
+
+class PostgresUpkeep:
+    """Implements `memhub.upkeep.Upkeep` for one schema."""
+
+    def __init__(self, adapter: PostgresAdapter) -> None:
+        self._adapter = adapter
+
+    async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
+        """Raises Unsupported."""
+        raise Unsupported(f"postgres makes no backup: {_COPY}", provider="postgres", operation="backup")
+
+    async def restore_backup(self, source: Path, *, progress: Progress | None = None) -> None:
+        """Raises Unsupported."""
+        raise Unsupported(f"postgres restores no backup: {_COPY}", provider="postgres", operation="restore")
+
+    async def check(self, *, deep: bool = False) -> list[str]:
+        """Missing tables and indexes, another version; `deep`: the index against every record."""
+        faults = await self._run(_schema_faults, begin=READ)
+        return faults + (await self._run(index_faults, begin=READ) if deep and not faults else [])
+
+    async def reindex(self) -> int:
+        """Rebuild the index from the records in one transaction; writers wait. Returns how many."""
+        return await self._run(reindex, begin=WRITE)
+
+    async def compact(self) -> None:
+        """Rewrite every table: calls on it wait until it is done."""
+        await self._run(_compact, begin=None)
+
+    async def _run(self, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
+        try:
+            return await self._adapter.perform(work, begin=begin)
+        except HubError:
+            raise
+        except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
+            failed = error
+        raise self._adapter.translate(failed) or failed
+
+
+async def _schema_faults(session: Session) -> list[str]:
+    rows, meta = await session.ask((_PRESENT, ()), ("SELECT name, value FROM meta", ()))
+    present: dict[str, bool] = dict(rows)
+    said: dict[str, str] = dict(meta)
+    faults = [f"{kind} {name} is missing" for kind, name in _expected() if name not in present]
+    faults += [f"index {name} is not valid; rebuild it with REINDEX" for name, valid in rows if not valid]
+    if said.get("version") != str(VERSION):
+        faults.append(f"the schema has version {said.get('version')}, not {VERSION}")
+    if said.get("analyzer") != fingerprint():
+        faults.append(
+            f"the index was made by analyzer {said.get('analyzer')}, not {fingerprint()}; run `memhub reindex`"
+        )
+    return faults
+
+
+def _expected() -> list[tuple[str, str]]:
+    return [*(("table", name) for name in TABLES), *(("index", name) for name in INDEXES)]
+
+
+async def _compact(session: Session) -> None:
+    await session.ask(("SET statement_timeout = 0", ()))
+    try:
+        for table in TABLES:
+            await session.ask((f"VACUUM (FULL, ANALYZE) {table}", ()))
+    finally:
+        await session.ask(("RESET statement_timeout", ()))
