@@ -45,8 +45,12 @@ def drop(schema: str) -> None:
 
 def empty(schema: str) -> None:
     """Take everything out of a schema, as if it were new."""
-    tables = ", ".join(f'"{schema}".{table}' for table in ("scope", "record", "posting", "fresh", "ledger"))
-    sql(f"TRUNCATE {tables} RESTART IDENTITY")
+    tables = ("scope", "record", "posting", "fresh", "ledger")
+    sql(
+        f"DO $$ BEGIN IF to_regnamespace('{schema}') IS NOT NULL THEN "
+        + " ".join(f"DELETE FROM {schema}.{table};" for table in tables)
+        + f"ALTER SEQUENCE {schema}.scope_id_seq RESTART; END IF; END $$"
+    )
 
 
 def connections(schema: str) -> list[tuple]:

@@ -7,17 +7,23 @@ import pytest
 
 from memhub.conformance import AdapterConformance, Clock
 from memhub_adapters.postgres import PostgresAdapter
-from postgres_fixture import drop, dsn, new_schema
+from postgres_fixture import drop, dsn, empty, new_schema
+
+
+@pytest.fixture(scope="module")
+def schema() -> Iterator[str]:
+    name = new_schema()
+    yield name
+    drop(name)
 
 
 class TestPostgres(AdapterConformance):
     schema: str
 
     @pytest.fixture(autouse=True)
-    def _in_a_schema_of_its_own(self) -> Iterator[None]:
-        self.schema = new_schema()
-        yield
-        drop(self.schema)
+    def _in_an_empty_schema(self, schema: str) -> None:
+        self.schema = schema
+        empty(schema)
 
     def open_adapter(self, clock: Clock) -> AbstractAsyncContextManager[PostgresAdapter]:
         return self._opened()
