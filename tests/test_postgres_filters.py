@@ -1,0 +1,53 @@
+"""Conditions on attributes mean in SQL what they mean in Python."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memhub import Query, Scope
+from memhub.filters import matches
+from memhub.requests import read_from
+from memhub_adapters.postgres.conditions import conditions
+from postgres_fixture import dsn
+from strategies import attributes, scalars
+
+NOW = datetime(2024, 5, 8, 9, tzinfo=UTC)
+READ = replace(read_from(Query(Scope("a"), include_invalidated=True), NOW), where={})
+SQL = """
+SELECT given.number FROM unnest(%s::int[], %s::text[]) AS given(number, attributes)
+CROSS JOIN LATERAL (SELECT given.attributes::json AS attributes, NULL::timestamptz AS expires_at) r
+WHERE {} ORDER BY 1
+"""
+NUMBERS = st.integers(-3, 3) | st.sampled_from([0.0, -0.0, 1.0, 1.5, 2.0**53, 2**53, 1e308, 5e-324, 0.1])
+VALUES = NUMBERS | st.booleans() | st.sampled_from(["1", "true", "", "null", "a", "é", "[]", "$"]) | scalars
+FIELDS = st.sampled_from(["n", "a.b", "AND", "é", "$.n", "'; --", "%s"])
+STORED = st.lists(
+    st.dictionaries(FIELDS, VALUES | st.lists(VALUES, max_size=3), max_size=3) | attributes, max_size=12
+)
+CONDITIONS = (
+    st.dictionaries(st.sampled_from(["eq", "ne"]), VALUES, min_size=1)
+    | st.dictionaries(st.sampled_from(["in", "not_in"]), st.lists(VALUES, min_size=1, max_size=4), min_size=1)
+    | st.dictionaries(st.just("exists"), st.booleans(), min_size=1)
+    | st.dictionaries(st.sampled_from(["gt", "gte", "lt", "lte"]), NUMBERS, min_size=1)
+)
+
+
+@pytest.fixture(scope="module")
+def connection() -> Iterator[psycopg.Connection]:
+    with psycopg.connect(dsn(), autocommit=True) as connection:
+        yield connection
+
+
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(STORED, st.dictionaries(FIELDS, CONDITIONS, min_size=1, max_size=2))
+def test_a_condition_admits_the_same_attributes_as_in_python(connection, stored, where):
+    sql, values = conditions(replace(READ, where=where))
+    texts = [json.dumps(one, ensure_ascii=False) for one in stored]
+    rows = connection.execute(SQL.format(sql), (list(range(len(stored))), texts, *values)).fetchall()
+    assert [number for (number,) in rows] == [n for n, one in enumerate(stored) if matches(one, where)]
