@@ -89,6 +89,8 @@ class JsonFileAdapter(memhub.Adapter):
 
     @threaded
     def scan(self, cursor: str | None, limit: int, *, now: datetime) -> memhub.Page:
+        if cursor is not None and not cursor.isdecimal():
+            raise memhub.InvalidInput("cursor: is not one that scan gave; pass it back unchanged")
         with self._rows() as rows:
             left = [row for row in rows.values() if row[0] > int(cursor or 0)]
         more = str(left[limit - 1][0]) if len(left) > limit else None

@@ -118,7 +118,7 @@ def test_every_field_is_there():
     named = {*StoreOptions.model_fields, *(f"retry.{name}" for name in RetrySection.model_fields)} - {"retry"}
     for provider in providers.BUILT_IN:
         fields = providers.load(provider).settings.model_fields
-        named |= {f"{provider}.{name}" for name in fields} or {provider}
+        named |= {f"{provider}.{field.alias or name}" for name, field in fields.items()} or {provider}
     for kind in embedders.KINDS:
         named |= {f"{kind}.{name}" for name in embedders.load(kind).settings.model_fields}
     named |= set(BindingSection.model_fields) | {"bindings", "events"}

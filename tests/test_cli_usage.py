@@ -45,6 +45,8 @@ def test_the_commands():
                 "backup",
                 "restore",
                 "reindex",
+                "compact",
+                "reembed",
             ]
         )
         == COMMANDS

@@ -26,6 +26,7 @@ from memhub_adapters.sqlite.sql import chunks, conditions, integers, marks
 
 __all__ = ["get", "listing", "scan", "search", "stats"]
 
+_KEYS = 2**63
 _ORDER = "observed_at DESC, created_at DESC, position DESC, id DESC"
 
 
@@ -72,7 +73,7 @@ def search(db: sqlite3.Connection, read: Read, text: str) -> Recalled:
 
 def scan(db: sqlite3.Connection, cursor: str | None, limit: int) -> Page:
     """A page of everything, scope by scope in the order written."""
-    if cursor is not None and not cursor.isdecimal():
+    if cursor is not None and not (cursor.isdecimal() and int(cursor) < _KEYS):
         raise InvalidInput("cursor: is not one that scan gave; pass it back unchanged")
     sql = f"SELECT {COLUMNS} FROM record WHERE key > ? ORDER BY key LIMIT ?"
     rows = db.execute(sql, (int(cursor or -1), limit + 1)).fetchall()
