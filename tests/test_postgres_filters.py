@@ -38,6 +38,14 @@ CONDITIONS = (
     | st.dictionaries(st.just("exists"), st.booleans(), min_size=1)
     | st.dictionaries(st.sampled_from(["gt", "gte", "lt", "lte"]), NUMBERS, min_size=1)
 )
+EVERY_VALUE = [0, 1, 1.0, 1.5, 2, True, False, "1", "a", [], [1, 3], ["a", True], None]
+EVERY_CONDITION = [
+    *({name: bound} for name in ("gt", "gte", "lt", "lte") for bound in (0, 1, 1.0, 2)),
+    *({name: value} for name in ("eq", "ne") for value in (0, 1, 1.0, True, "1", "a")),
+    *({name: values} for name in ("in", "not_in") for values in ([1], ["1", True], [1.5, 3])),
+    {"exists": True},
+    {"exists": False},
+]
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +57,19 @@ def connection() -> Iterator[psycopg.Connection]:
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(STORED, st.dictionaries(FIELDS, CONDITIONS, min_size=1, max_size=2))
 def test_a_condition_admits_the_same_attributes_as_in_python(connection, stored, where):
+    assert admitted(connection, stored, where) == [n for n, one in enumerate(stored) if matches(one, where)]
+
+
+@pytest.mark.parametrize("condition", EVERY_CONDITION, ids=json.dumps)
+def test_every_condition_admits_the_same_values_as_in_python(connection, condition):
+    stored = [{} if value is None else {"n": value} for value in EVERY_VALUE]
+    where = {"n": condition}
+    assert admitted(connection, stored, where) == [n for n, one in enumerate(stored) if matches(one, where)]
+
+
+def admitted(connection: psycopg.Connection, stored: list[dict], where: dict) -> list[int]:
+    """The numbers of the attributes that the server admits."""
     sql, values = conditions(replace(READ, where=where))
     texts = [json.dumps(one, ensure_ascii=False) for one in stored]
     rows = connection.execute(SQL.format(sql), (list(range(len(stored))), texts, *values)).fetchall()
-    assert [number for (number,) in rows] == [n for n, one in enumerate(stored) if matches(one, where)]
+    return [number for (number,) in rows]
