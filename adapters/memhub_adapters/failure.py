@@ -13,12 +13,16 @@ Effect = Literal["none", "unknown", "done"]
 
 
 class Failure(Exception):
-    """What adapters raise in place of errors whose text could hold a key or a memory."""
+    """What adapters raise in place of errors whose text could hold a key or a memory.
+
+    `lost`: a write that may yet show, so that not even a call made to be repeated may repeat it.
+    """
 
     def __init__(self, kind: str, effect: Effect) -> None:
         super().__init__(kind)
         self.kind = kind
         self.effect = effect
+        self.lost = False
 
     def facts(self) -> dict[str, str | int | None]:
         """What else is known, and harmless."""
@@ -27,5 +31,6 @@ class Failure(Exception):
     def told(self, error: HubError) -> HubError:
         """The contract's error with a harmless stand-in for this one as its cause."""
         error.unapplied = self.effect == "none"
+        error.retryable = error.retryable and not self.lost
         error.__cause__ = NativeError(self.kind, **self.facts()).with_traceback(self.__traceback__)
         return error

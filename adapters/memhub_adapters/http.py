@@ -6,16 +6,15 @@ it repeats one.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-import threading
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from memhub import __version__
 from memhub_adapters.failure import Effect, Failure
+from memhub_adapters.loops import PerLoop
 
 if TYPE_CHECKING:
     import httpx
@@ -114,9 +113,7 @@ class Http:
     def __init__(self, endpoint: str, *, timeout: float) -> None:
         self.endpoint = endpoint
         self._timeout = timeout
-        self._lives: dict[asyncio.AbstractEventLoop, AsyncGenerator[httpx.AsyncClient, None]] = {}
-        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
-        self._lock = threading.Lock()
+        self._clients = PerLoop(self._opened, lambda client: client.aclose())
 
     async def send(
         self,
@@ -130,7 +127,7 @@ class Http:
         """The answer, whatever its status. Raises HttpFailure when there is none, or too long a one."""
         import httpx
 
-        client = await self._client()
+        client = await self._clients.get()
         try:
             request = client.build_request(method, path, headers=headers, params=params, content=body)
             response = await client.send(request, stream=True)
@@ -147,39 +144,17 @@ class Http:
 
     async def aclose(self) -> None:
         """Close the client of this loop, and ask the other loops that are running to close theirs."""
-        here = asyncio.get_running_loop()
-        with self._lock:
-            lives = dict(self._lives)
-        for loop, life in lives.items():
-            if loop is here:
-                await life.aclose()
-            elif loop.is_running():
-                asyncio.run_coroutine_threadsafe(life.aclose(), loop)
+        await self._clients.aclose()
 
-    async def _client(self) -> httpx.AsyncClient:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            life = self._life(loop)
-            client = await anext(life)
-            with self._lock:
-                self._lives[loop], self._clients[loop] = life, client
-        return client
-
-    async def _life(self, loop: asyncio.AbstractEventLoop) -> AsyncGenerator[httpx.AsyncClient, None]:
-        """A client from first use to the end of its loop, which closes its async generators."""
+    def _opened(self) -> httpx.AsyncClient:
         import httpx
 
+        # Certificates take longer to load than many a request; without TLS there is nothing to verify.
+        verify = not self.endpoint.lower().startswith("http://")
         agent = {"user-agent": f"memhub/{__version__}", "accept": "application/json"}
-        try:
-            async with httpx.AsyncClient(
-                base_url=self.endpoint, headers=agent, timeout=self._timeout, trust_env=False
-            ) as client:
-                yield client
-        finally:
-            with self._lock:
-                self._lives.pop(loop, None)
-                self._clients.pop(loop, None)
+        return httpx.AsyncClient(
+            base_url=self.endpoint, headers=agent, timeout=self._timeout, trust_env=False, verify=verify
+        )
 
 
 async def _content(response: httpx.Response) -> bytes:

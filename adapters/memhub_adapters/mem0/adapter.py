@@ -55,7 +55,11 @@ class Mem0Adapter(Adapter):
     ) -> None:
         self.capabilities = capabilities
         self._gateway = gateway
-        self._memories = Memories(gateway, settles=capabilities.consistency == "immediate")
+        self._memories = Memories(
+            gateway,
+            settles=capabilities.consistency == "immediate",
+            merges=capabilities.duplicates == "merged",
+        )
         self._most_found = most_found
         self._poll = poll
         self._sleep = sleep

@@ -59,6 +59,10 @@ class Dialect(ABC):
     def ping(self) -> Call:
         """The cheapest request that needs the key."""
 
+    def answered(self, body: Any) -> None:  # noqa: ANN401 - any JSON value
+        """Raise HttpFailure unless this is what `ping` is answered with."""
+        self.page(body)
+
     @abstractmethod
     def add(self, user: str, messages: Sequence[Message], metadata: Metadata, *, infer: bool) -> Call:
         """Store messages as they are, or what is made of them."""

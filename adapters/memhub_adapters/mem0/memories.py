@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from memhub.errors import NotFound
@@ -32,11 +33,16 @@ R = TypeVar("R")
 
 
 class Memories:
-    """What a gateway holds in our scopes. `settles`: what a write did is seen by the next read."""
+    """What a gateway holds in our scopes.
 
-    def __init__(self, gateway: Gateway, *, settles: bool) -> None:
+    `settles`: what a write did is seen by the next read. `merges`: a text that its scope holds
+    already is not stored again, so that storing it twice is harmless.
+    """
+
+    def __init__(self, gateway: Gateway, *, settles: bool, merges: bool) -> None:
         self.gateway = gateway
         self._settles = settles
+        self._merges = merges
 
     async def find(self, id: str) -> Held | None:
         """The record of this id. None, without I/O, for an id that is none of ours."""
@@ -64,12 +70,20 @@ class Memories:
         return [one for some in await each(scopes, self.within) for one in some]
 
     async def add(self, record: Record, *, origin: str | None = None) -> Held | None:
-        """Store a new record, whose revision marks it; None where the service merged it into another."""
+        """Store a new record, whose revision marks it; None where the service merged it into another.
+
+        When the answer is lost, the record is looked for; it is sent again only where that is harmless.
+        """
         user, metadata = user_of(record.scope), written(record, origin=origin)
         try:
             added = await self.gateway.add(user, record.content, metadata)
         except Failure as lost:
-            return await self._recovered(record, lost)
+            found = await self._found(record, lost)
+            if found is not None:
+                return found
+            if not self._merges:
+                raise self._judged(lost) from None
+            added = await self.gateway.add(user, record.content, metadata)
         if not added.rows:
             return None
         if not added.new:
@@ -77,45 +91,44 @@ class Memories:
         return as_stored(record, as_sent(added.rows[0], user, record.content, metadata), user, origin)
 
     async def change(self, old: Held, record: Record) -> Held:
-        """Store what has become of a record. Raises NotFound when the row is gone."""
+        """Store what has become of a record. Raises NotFound when the row is gone.
+
+        When the answer is lost and the change does not show, the same change is sent once more.
+        """
         metadata = written(record, others=old.row.metadata, origin=old.origin)
         text = record.content if record.content != old.row.text else None
-        changed = as_sent(old.row, old.user, record.content, metadata)
+        put = partial(self.gateway.put, old.row.id, text, metadata)
         try:
-            there = await self.gateway.put(old.row.id, text, metadata)
+            there = await put()
         except Failure as lost:
-            there = await self._has(old.record.id, record.revision, lost)
+            seen = await self._looked(lost, lambda: self.find(old.record.id))
+            there = seen is not None and (seen.token == record.revision or await _again(put, lost))
         if not there:
             raise NotFound(f"no record {old.record.id!r}")
-        return as_stored(record, changed, old.user, old.origin)
+        return as_stored(record, as_sent(old.row, old.user, record.content, metadata), old.user, old.origin)
 
     async def remove(self, old: Held) -> bool:
-        """Delete a row; False where somebody else has."""
+        """Delete a row; False where somebody else has. Sent once more when the answer is lost."""
+        remove = partial(self.gateway.remove, old.row.id)
         try:
-            return await self.gateway.remove(old.row.id)
+            return await remove()
         except Failure as lost:
-            if lost.effect == "none" or await self._looked(lost, self.gateway.get(old.row.id)) is not None:
-                raise self._judged(lost) from None
+            if await self._looked(lost, lambda: self.gateway.get(old.row.id)) is not None:
+                await _again(remove, lost)
             return True
 
     async def marked(self, scope: Scope, marker: str, lost: Failure) -> list[Held]:
         """The records of a scope that a lost extraction has made. Raises `lost` where there are none."""
-        if lost.effect == "none":
-            raise lost
-        some = await self._looked(lost, self.within(scope))
+        some = await self._looked(lost, lambda: self.within(scope))
         made = [one for one in some if one.token == marker]
         if not made:
             raise self._judged(lost)
         return made
 
-    async def _recovered(self, record: Record, lost: Failure) -> Held:
-        """The record whose write had no usable answer, where it is there. Raises `lost` where it is not."""
-        if lost.effect == "none":
-            raise lost
-        for one in await self._looked(lost, self._likely(record)):
-            if one.token == record.revision:
-                return one
-        raise self._judged(lost)
+    async def _found(self, record: Record, lost: Failure) -> Held | None:
+        """The record whose write had no usable answer, where it shows."""
+        some = await self._looked(lost, lambda: self._likely(record))
+        return next((one for one in some if one.token == record.revision), None)
 
     async def _likely(self, record: Record) -> list[Held]:
         """The rows among which a record is, if it is anywhere."""
@@ -125,33 +138,37 @@ class Memories:
             user = user_of(record.scope)
             return of_scope(await self.gateway.search(user, record.content, _NEAREST), record.scope)
 
-    async def _has(self, id: str, token: str, lost: Failure) -> bool:
-        if lost.effect == "none":
-            raise lost
-        found = await self._looked(lost, self.find(id))
-        if found is not None and found.token != token:
-            raise self._judged(lost)
-        return found is not None
-
     async def _ours(self, added: Added, record: Record) -> Held | None:
         """The row that an answer names, where the service stored it for us and not for someone before."""
         row = await self.gateway.get(added.rows[0].id)
         found = held(row) if row is not None else None
         return found if found is not None and found.token == record.revision else None
 
-    async def _looked(self, lost: Failure, look: Awaitable[T]) -> T:
-        """What a look came to; where it fails as well, nobody knows what became of the write."""
+    async def _looked(self, lost: Failure, look: Callable[[], Awaitable[T]]) -> T:
+        """What a look came to. Raises `lost` where it did nothing, or where nobody can tell what it did."""
+        if lost.effect == "none":
+            raise lost
         try:
-            return await look
+            return await look()
         except Failure:
             lost.effect = "unknown"
-            raise lost from None
+        raise lost
 
     def _judged(self, lost: Failure) -> Failure:
         """A lost write that does not show: certain not to come only if the service is done with it."""
-        if lost.effect == "done":
-            lost.effect = "none" if self._settles else "unknown"
+        lost.effect = "none" if lost.effect == "done" and self._settles else "unknown"
+        lost.lost = lost.effect == "unknown"
         return lost
+
+
+async def _again(send: Callable[[], Awaitable[T]], lost: Failure) -> T:
+    """What sending once more comes to; the first time may still show where this one does nothing."""
+    try:
+        return await send()
+    except Failure as second:
+        if lost.effect == "unknown":
+            second.effect = "unknown"
+        raise
 
 
 def of_scope(rows: Iterable[Row], scope: Scope) -> list[Held]:

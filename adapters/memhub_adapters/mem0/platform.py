@@ -24,6 +24,10 @@ class PlatformDialect(Dialect):
     def ping(self) -> Call:
         return Call("GET", "/v1/ping/")
 
+    def answered(self, body: Any) -> None:  # noqa: ANN401 - any JSON value
+        if not isinstance(body, dict) or "status" not in body:
+            raise unexpected()
+
     def add(self, user: str, messages: Sequence[Message], metadata: Metadata, *, infer: bool) -> Call:
         body = {"messages": list(messages), "user_id": user, "metadata": metadata, "infer": infer}
         return Call("POST", "/v3/memories/add/", body=body)

@@ -100,10 +100,10 @@ class RemoteGateway(Gateway):
         return self._dialect.found(await self._json(self._dialect.search(user, text, most)))
 
     async def put(self, id: str, text: str | None, metadata: Metadata) -> bool:
-        return await self._answer(self._dialect.put(id, text, metadata), absent=True) is not None
+        return await self._done(self._dialect.put(id, text, metadata))
 
     async def remove(self, id: str) -> bool:
-        return await self._answer(self._dialect.remove(id), absent=True) is not None
+        return await self._done(self._dialect.remove(id))
 
     async def event(self, id: str) -> Event | None:
         answer = await self._answer(self._dialect.event(id), absent=True)
@@ -119,11 +119,18 @@ class RemoteGateway(Gateway):
         return list(dict.fromkeys(users))
 
     async def ping(self) -> None:
-        await self._json(self._dialect.ping())
+        self._dialect.answered(await self._json(self._dialect.ping()))
 
     async def aclose(self) -> None:
         await self._key.aclose()
         await self._http.aclose()
+
+    async def _done(self, call: Call) -> bool:
+        """Whether there was a row to change. Any flavor answers an object; what does not is none of them."""
+        answer = await self._answer(call, absent=True)
+        if answer is not None and not isinstance(answer.json(), dict):
+            raise unexpected()
+        return answer is not None
 
     async def _json(self, call: Call) -> Any:  # noqa: ANN401 - any JSON value
         answer = await self._answer(call)

@@ -49,9 +49,20 @@ class SelfHostedDialect(Dialect):
         return Call("GET", "/entities")
 
     def users_of(self, body: Any) -> tuple[list[str], bool]:  # noqa: ANN401 - any JSON value
-        if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
+        counts = [_entity(one) for one in body] if isinstance(body, list) else None
+        if counts is None:
             raise unexpected()
-        users = [one for one in body if one.get("type") == "user"]
-        if sum(one.get("total_memories", 0) for one in users) >= _MOST_COUNTED:
+        users = {id: count for kind, id, count in counts if kind == "user"}
+        if sum(users.values()) >= _MOST_COUNTED:
             raise HttpFailure("TooManyToScan", "none")
-        return [one["id"] for one in users], False
+        return list(users), False
+
+
+def _entity(given: object) -> tuple[str, str, int]:
+    """Kind, id and number of memories."""
+    if not isinstance(given, dict):
+        raise unexpected()
+    kind, id, count = given.get("type"), given.get("id"), given.get("total_memories")
+    if not isinstance(kind, str) or not isinstance(id, str) or not isinstance(count, int):
+        raise unexpected()
+    return kind, id, count

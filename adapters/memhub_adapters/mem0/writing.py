@@ -6,8 +6,10 @@ from typing import Final
 
 from memhub.adapter import Write
 from memhub.changes import expired, new_records, superseded
-from memhub.errors import Conflict, Unavailable
+from memhub.errors import Conflict, NotFound, Unavailable
 from memhub.records import Observed, Record
+from memhub_adapters.failure import Failure
+from memhub_adapters.mem0.fields import Held
 from memhub_adapters.mem0.memories import Memories
 
 __all__ = ["correction", "fact"]
@@ -36,8 +38,7 @@ async def correction(memories: Memories, write: Write) -> Observed:
         raise Conflict(
             "supersedes: the scope holds this very text already, and the service merges equal texts"
         )
-    [retired] = superseded([stored.record], {old.record.id: old.record}, now=write.now)
-    await memories.change(old, retired)
+    await _retire(memories, old, stored, write)
     again = await memories.find(old.record.id)
     if again is None or again.record.superseded_by != stored.record.id:
         await memories.remove(stored)
@@ -45,6 +46,20 @@ async def correction(memories: Memories, write: Write) -> Observed:
             f"supersedes: record {old.record.id!r} was superseded meanwhile; correct its successor"
         )
     return Observed(records=(stored.record,))
+
+
+async def _retire(memories: Memories, old: Held, new: Held, write: Write) -> None:
+    """Hide the corrected record. Where that certainly failed, the correction is taken back.
+
+    Where nobody knows, both stay: the old one may yet be hidden, and one of the two must be there.
+    """
+    [retired] = superseded([new.record], {old.record.id: old.record}, now=write.now)
+    try:
+        await memories.change(old, retired)
+    except (Failure, NotFound) as error:
+        if isinstance(error, NotFound) or error.effect == "none":
+            await memories.remove(new)
+        raise
 
 
 async def _twin(memories: Memories, write: Write, record: Record) -> Observed:
