@@ -31,7 +31,9 @@ class After:
     key: tuple[Any, ...]
 
 
-LISTING: Final = By(("observed_at", "within"), lambda stored: listing_key(stored.record), descending=True)
+LISTING: Final = By(
+    ("observed_at", "created_at", "position"), lambda stored: listing_key(stored.record), descending=True
+)
 WRITTEN: Final = By(("seq",), lambda stored: (stored.seq, stored.record.id), descending=False)
 
 

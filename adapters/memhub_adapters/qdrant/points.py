@@ -19,7 +19,6 @@ from memhub.search.documents import AUTHOR, LENGTHS
 from memhub.search.parameters import K1, OWN, B
 from memhub_adapters.qdrant.conditions import filterable, placed
 from memhub_adapters.qdrant.engine import Row, Sparse
-from memhub_adapters.qdrant.sequence import EPOCH, MICROSECOND
 
 __all__ = [
     "Stored",
@@ -29,7 +28,6 @@ __all__ = [
     "point_id",
     "record_id",
     "stored_of",
-    "within",
     "word_vector",
 ]
 
@@ -41,9 +39,6 @@ On LoCoMo 15 to 120 all find as much as the true mean, within 0.3 points of R@10
 
 SPACE: Final = uuid5(NAMESPACE_URL, "memhub:qdrant")
 _UUID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-POSITIONS: Final = 1024
-"""More than one observation has; records further on are ordered here."""
-
 _FIRST_WORD: Final = 1024
 """Dimensions below are the numbers of stop words."""
 
@@ -92,7 +87,8 @@ def payload_of(stored: Stored) -> dict[str, Any]:
         "kind": record.kind,
         "content": record.content,
         "tags": list(record.tags),
-        "attributes": dict(record.attributes),
+        # As text, so that every number in them comes back as it was.
+        "attributes": _text(record.attributes) if record.attributes else None,
         "conversation": source.conversation_id,
         "run": source.run_id,
         "author": source.author,
@@ -108,10 +104,8 @@ def payload_of(stored: Stored) -> dict[str, Any]:
         "revision": record.revision,
         "position": record.position,
         "target": record.target,
-        # As text, so that every number in it comes back as it was.
-        "payload": None if record.payload is None else json.dumps(record.payload, ensure_ascii=False),
+        "payload": None if record.payload is None else _text(record.payload),
         "supports": list(record.supports),
-        "within": within(record.created_at, record.position),
         "seq": stored.seq,
         "token": stored.token,
         "session": stored.session,
@@ -132,7 +126,7 @@ def stored_of(row: Row) -> Stored | None:
         kind=held["kind"],
         content=held["content"],
         tags=tuple(held.get("tags", ())),
-        attributes=held.get("attributes", {}),
+        attributes=json.loads(held.get("attributes", "{}")),
         provenance=Provenance(
             held.get("conversation"), held.get("run"), held.get("author"), held.get("role")
         ),
@@ -151,13 +145,6 @@ def stored_of(row: Row) -> Stored | None:
         supports=tuple(held.get("supports", ())),
     )
     return Stored(record, held["seq"], held["token"], held.get("session"), held.get("previous"))
-
-
-def within(created_at: datetime, position: int) -> int:
-    """Orders records of one `observed_at`: by `created_at`, then by position, as far as 64 bits go."""
-    most = 2**62 // POSITIONS
-    moment = max(-most, min(most, (created_at - EPOCH) // MICROSECOND))
-    return moment * POSITIONS + min(position, POSITIONS - 1)
 
 
 def word_vector(document: Document) -> Sparse:
@@ -184,6 +171,10 @@ def _dimension(term: str) -> int:
 @lru_cache(1_000)
 def _scope(canonical: str) -> Scope:
     return Scope.parse(canonical)
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _iso(moment: datetime | None) -> str | None:

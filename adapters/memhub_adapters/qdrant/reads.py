@@ -17,7 +17,7 @@ from memhub_adapters.qdrant.collection import Collection
 from memhub_adapters.qdrant.conditions import RECORDS, both, empty, in_range, scoped, selected
 from memhub_adapters.qdrant.engine import Engine, Filter, Order
 from memhub_adapters.qdrant.ordered import LISTING, WRITTEN, After, page
-from memhub_adapters.qdrant.points import point_id, stored_of, within
+from memhub_adapters.qdrant.points import point_id, stored_of
 
 __all__ = ["get", "listing", "scan", "stats"]
 
@@ -36,7 +36,7 @@ async def listing(collection: Collection, read: Read) -> Recalled:
     after = None
     if place is not None:
         observed, created, position, _ = place.last
-        after = After((observed.isoformat(), within(created, position)), place.last)
+        after = After((observed.isoformat(), created.isoformat(), position), place.last)
         where = both(where, {"must": [in_range("seq", lte=place.newest)]})
     found = await page(engine, where, LISTING, read.limit + 1, after)
     records = [one.record for one in found[: read.limit]]
