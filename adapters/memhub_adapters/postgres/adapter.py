@@ -172,6 +172,9 @@ def _parameters(dsn: str, schema: str, connect_timeout: float, statement_timeout
     settings = {
         "search_path": schema,
         "timezone": "UTC",
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+        "jit": "off",
         "statement_timeout": f"{round(statement_timeout * 1000)}",
         "idle_in_transaction_session_timeout": f"{round(statement_timeout * 1000)}",
     }

@@ -88,7 +88,7 @@ async def stats(session: Session, scope: Scope | None, *, by_scope: bool, now: d
         "ORDER BY s.canonical"
     )
     size = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name"
-    rows, [(stored,)] = await session.ask((counts, (now, now, *values)), (size, (list(TABLES),)))
+    rows, [(stored,)] = await session.ask((counts, (now, now, *values)), (size, (list(TABLES),)), commit=True)
     listed = [
         ScopeCount(scope=Scope.parse(text), live=count - dead - invalid, invalidated=invalid, expired=dead)
         for text, count, invalid, dead in rows

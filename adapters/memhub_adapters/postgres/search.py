@@ -107,7 +107,7 @@ class _Seen:
         """The records of these keys, which the query admits."""
         if keys and not self._whole:
             sql = f"{SLOTS} WHERE r.key = ANY(%s::bigint[])"
-            [rows] = await self._session.ask((sql, (list(keys),)))
+            [rows] = await self._session.ask((sql, (list(keys),)), commit=True)
             self._slots = {row[0]: slot_of(row, self._scopes) for row in rows}
         return self._slots
 

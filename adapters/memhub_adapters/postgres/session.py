@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 import psycopg
-from psycopg.pq import TransactionStatus
+from psycopg.pq import ExecStatus, TransactionStatus
 
 from memhub_adapters.postgres.errors import Dropped, Raced, Unfinished, lost, repeats
 from memhub_adapters.postgres.pool import Connection, Pools
@@ -37,6 +37,7 @@ class Session:
     def __init__(self, connection: Connection, *, begin: str | None) -> None:
         self._connection = connection
         self._begin = begin
+        self._writes = begin == WRITE
         self.committing = False
 
     async def ask(self, *statements: Statement, commit: bool = False) -> list[list[Row]]:
@@ -46,7 +47,7 @@ class Session:
         """
         begin = [(self._begin, ())] if self._begin else []
         end = [("COMMIT", ())] if commit else []
-        self._begin, self.committing = None, self.committing or commit
+        self._begin, self.committing = None, commit and self._writes
         whole = [*begin, *statements, *end]
         if len(whole) == 1:
             answers = [await self._execute(*whole[0])]
@@ -54,10 +55,14 @@ class Session:
             async with self._connection.pipeline():
                 answers = [await self._execute(*statement) for statement in whole]
         wanted = answers[len(begin) : len(begin) + len(statements)]
-        return [await answer.fetchall() if answer.description else [] for answer in wanted]
+        return [await answer.fetchall() if _has_rows(answer) else [] for answer in wanted]
 
     async def _execute(self, sql: str, values: Sequence[object]) -> psycopg.AsyncCursor[Row]:
         return await self._connection.execute(sql, values, binary=True)
+
+
+def _has_rows(answer: psycopg.AsyncCursor[Row]) -> bool:
+    return answer.pgresult is not None and answer.pgresult.status == ExecStatus.TUPLES_OK
 
 
 async def perform(pools: Pools, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
