@@ -1,53 +1,82 @@
-"""One script, two stores of one YAML file, equal answers: where memories live is a line of YAML.
+"""One script, the stores of one YAML file, equal answers: where memories live is a line of YAML.
 
-`--json` prints one object a store, with its provider and its answers.
+Servers are stood in for on this machine. A store whose extra is not installed is left out. `--json`
+prints one object a store, with its provider and its answers.
 """
 
 import json
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
-from memhub import Fact, Observation, Provenance, Query, Scope, Turn
+import yaml
+
+from memhub import Fact, Observation, Patch, Query, Scope
 from memhub.blocking import BlockingMemoryStore
 from memhub_config import open_blocking_hub
 
 CONFIG = Path(__file__).with_name("memhub.yaml")
-TEAM = Scope(tenant="acme", user="u_42")
-CHAT = [
-    Turn("user", "My sister moved to Porto in May.", speaker="Ines"),
-    Turn("assistant", "What work does she do there?"),
-    Turn("user", "She restores old tiles.", speaker="Ines"),
-]
-FACTS = [Fact("Prefers jasmine tea", attributes={"confirmed": 2}), Fact("Allergic to prawns", kind="profile")]
+NEEDS = {"vectors": "qdrant_edge", "vector-server": "qdrant_client"}
+PLAYER = Scope("player:42")
+FACTS = {
+    "Prefers jasmine tea": {"confirmed": 2},
+    "Allergic to prawns": {"confirmed": 3},
+    "Works on Fridays": {"confirmed": 1},
+    "Has a sister in Porto": {"confirmed": 1},
+}
 QUESTIONS = {
-    "where the sister lives": Query(TEAM, text="where does my sister live?", limit=1),
-    "what her work is": Query(TEAM, text="what is her work?", limit=2),
-    "confirmed twice": Query(TEAM, where={"confirmed": {"gte": 2}}),
-    "for the whole tenant": Query(Scope(tenant="acme"), text="prawns"),
+    "which tea": Query(PLAYER, text="which tea?", limit=1),
+    "where the sister lives": Query(PLAYER, text="where does the sister live?", limit=1),
+    "confirmed twice": Query(PLAYER, where={"confirmed": {"gte": 2}}),
+    "everything": Query(PLAYER),
 }
 
 
 def answers(memory: BlockingMemoryStore) -> dict[str, list[str]]:
-    memory.purge(TEAM)
-    memory.observe(Observation(TEAM, turns=CHAT, provenance=Provenance(conversation_id="monday")))
-    memory.observe(Observation(TEAM, facts=FACTS))
+    memory.purge(PLAYER)
+    ids = {}
+    for text, attributes in FACTS.items():
+        said = memory.observe(Observation(PLAYER, facts=[Fact(text, attributes=attributes)]))
+        ids[text] = said.records[0].id
+    memory.update(ids["Prefers jasmine tea"], Patch(content="Prefers oolong tea"))
+    memory.delete(ids["Works on Fridays"])
     return {
         asked: [hit.record.content for hit in memory.recall(query).hits] for asked, query in QUESTIONS.items()
     }
 
 
+@contextmanager
+def servers() -> Iterator[dict[str, str]]:
+    """The variables of the YAML that say where servers are."""
+    with ExitStack() as running:
+        places = {}
+        if find_spec("qdrant_client"):
+            from memhub_adapters.standins.qdrant import qdrant_server
+
+            places["QDRANT_URL"] = running.enter_context(qdrant_server()).url
+        yield places
+
+
 def main() -> None:
-    with open_blocking_hub(CONFIG) as hub:
+    config = yaml.safe_load(CONFIG.read_text("utf-8"))
+    installed = {name: find_spec(NEEDS[name]) for name in NEEDS}
+    config["stores"] = {
+        name: section for name, section in config["stores"].items() if installed.get(name, True)
+    }
+    rows = []
+    with servers() as places, open_blocking_hub(config, environ=os.environ | places) as hub:
         for name, memory in hub.items():
-            provider, found = memory.capabilities.provider, answers(memory)
-            if "--json" in sys.argv:
-                print(json.dumps({"store": name, "provider": provider, "answers": found}))
-            else:
-                print(
-                    f"{name} ({provider})",
-                    *(f"  {asked}: {' | '.join(found[asked])}" for asked in found),
-                    sep="\n",
-                )
+            rows.append({"store": name, "provider": memory.capabilities.provider, "answers": answers(memory)})
+    if "--json" in sys.argv:
+        print(*map(json.dumps, rows), sep="\n")
+        return
+    for asked in QUESTIONS:
+        print(asked)
+        for row in rows:
+            print(f"  {row['store']:14} {row['provider']:10} {' | '.join(row['answers'][asked])}")
 
 
 if __name__ == "__main__":
