@@ -38,8 +38,8 @@ ROWS: dict[str, Callable[[Capabilities], object]] = {
     "idempotency keys": lambda caps: caps.idempotency,
     "pending operations (`wait`)": lambda caps: caps.operations,
     "listing, most a page": lambda caps: f"{caps.listing:,}" if caps.listing else False,
-    "scan, restore": lambda caps: caps.scan and caps.restore,
-    "stats, purge": lambda caps: caps.stats and caps.purge,
+    "scan, restore": lambda caps: _of(caps, "scan", "restore"),
+    "stats, purge": lambda caps: _of(caps, "stats", "purge"),
     "reads see earlier writes": lambda caps: "at once" if caps.consistency == "immediate" else "soon",
 }
 
@@ -108,6 +108,11 @@ def _columns(declared: Capabilities | Mapping[str, Capabilities]) -> list[tuple[
 
 def _kept(how: str, fields: frozenset[str], every: frozenset[str]) -> str:
     return how if fields == every or how == "no" else f"{how}, some fields"
+
+
+def _of(caps: Capabilities, *names: str) -> object:
+    held = [name for name in names if caps.has(name)]
+    return len(held) == len(names) or ", ".join(held)
 
 
 def _some(fields: frozenset[str], every: frozenset[str]) -> object:

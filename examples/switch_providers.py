@@ -16,10 +16,12 @@ import yaml
 
 from memhub import Fact, Observation, Patch, Query, Scope
 from memhub.blocking import BlockingMemoryStore
+from memhub_adapters.standins import Server
+from memhub_adapters.standins.mem0_self_hosted import SelfHostedMem0
 from memhub_config import open_blocking_hub
 
 CONFIG = Path(__file__).with_name("memhub.yaml")
-NEEDS = {"vectors": "qdrant_edge", "vector-server": "qdrant_client"}
+NEEDS = {"vectors": "qdrant_edge", "vector-server": "qdrant_client", "mem0-here": "mem0"}
 PLAYER = Scope("player:42")
 FACTS = {
     "Prefers jasmine tea": {"confirmed": 2},
@@ -52,7 +54,7 @@ def answers(memory: BlockingMemoryStore) -> dict[str, list[str]]:
 def servers() -> Iterator[dict[str, str]]:
     """The variables of the YAML that say where servers are."""
     with ExitStack() as running:
-        places = {}
+        places = {"MEM0_URL": running.enter_context(Server(SelfHostedMem0())).url}
         if find_spec("qdrant_client"):
             from memhub_adapters.standins.qdrant import qdrant_server
 

@@ -20,6 +20,9 @@ VALID = [
     "stores: {a: {sqlite: {path: x.db, durability: normal, busy_timeout: 500ms}, kind: memory}}",
     "stores: {a: {sqlite: {path: '${P:-x}', durability: '${D:-full}', busy_timeout: '${T:-3}'}, timeout: }}",
     "stores: {a: {in_memory: , requires: [as_of, '${C:-keyword}'], retry: {attempts: '${N:-2}'}}}",
+    "stores: {a: {mem0: {api_key: '${K:-k}', flavor: platform, poll_interval: 1s}}}",
+    "{embedders: {h: {hash: }}, stores: {a: {mem0: {flavor: embedded, path: x, embedder: h}}}}",
+    "stores: {a: {volc_memory: {mem0: {endpoint: 'https://x'}, api_key: k, region: cn-beijing}}}",
     "{embedders: , stores: {a: {in_memory: }}}",
     "{embedders: {}, stores: {a: {in_memory: }}}",
     "{embedders: {h: {hash: }}, stores: {a: {qdrant: {path: x, embedder: h}}}}",
@@ -27,6 +30,10 @@ VALID = [
 ]
 INVALID = [
     "{}",
+    "stores: {a: {mem0: {flavor: cloud, api_key: k}}}",
+    "stores: {a: {mem0: {api_key: k, llm: {model: m}}}}",
+    "stores: {a: {volc_memory: {api_key: k}}}",
+    "stores: {a: {volc_memory: {mem0: {endpoint: x}, api_key: k}}}",
     "stores: {}",
     "stores: {a: {}}",
     "stores: {a: }",

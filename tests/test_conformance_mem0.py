@@ -1,5 +1,6 @@
 """Mem0 in each flavor, and Volcengine's, keep what they declare: through real sockets, or in process."""
 
+import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from memhub.conformance import AdapterConformance, Clock, Patience
 from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.http import Http
 from memhub_adapters.mem0 import Mem0Adapter, embedded, platform, self_hosted
+from memhub_adapters.mem0.remote import FixedKey
 from memhub_adapters.standins import Server
 from memhub_adapters.standins.mem0_platform import PlatformMem0
 from memhub_adapters.standins.mem0_self_hosted import SelfHostedMem0
@@ -19,6 +21,7 @@ from memhub_adapters.standins.volc_mem0 import VolcControl, VolcMem0
 from memhub_adapters.volc_memory import VolcMemoryAdapter
 from memhub_adapters.volc_memory.credentials import ResolvedKey
 from memhub_adapters.volc_memory.signing import Credentials
+from qdrant_folders import quick_folder
 
 KEY = "m0-key-of-the-tests"
 TIMEOUT = 10.0
@@ -92,9 +95,10 @@ class TestEmbedded(AdapterConformance):
     folder: Path
 
     @pytest.fixture(autouse=True)
-    def _in_a_folder_of_its_own(self, tmp_path: Path) -> None:
+    def _in_a_folder_of_its_own(self) -> Iterator[None]:
         pytest.importorskip("mem0", reason="the extra mem0 is not installed")
-        self.folder = tmp_path / "mem0"
+        with quick_folder() as self.folder:
+            yield
 
     def open_adapter(self, clock: Clock) -> AbstractAsyncContextManager[Mem0Adapter]:
         return self._opened()
@@ -120,3 +124,59 @@ class TestEmbedded(AdapterConformance):
             yield adapter
         finally:
             await adapter.aclose()
+
+
+class Live(AdapterConformance):
+    """On an account in use: the rules keep to scopes of their own, and what they wrote is removed."""
+
+    live = True
+
+    @asynccontextmanager
+    async def open_adapter(self, clock: Clock) -> AsyncIterator[Mem0Adapter]:
+        adapter = self.made()
+        try:
+            yield adapter
+        finally:
+            await adapter.aclose()
+
+
+@pytest.mark.skipif(
+    "MEMHUB_LIVE_MEM0_API_KEY" not in os.environ,
+    reason="needs a Platform account: set MEMHUB_LIVE_MEM0_API_KEY, and MEMHUB_LIVE_MEM0_ENDPOINT if it is elsewhere",
+)
+class TestLivePlatform(Live):
+    def made(self) -> Mem0Adapter:
+        endpoint = os.environ.get("MEMHUB_LIVE_MEM0_ENDPOINT", "https://api.mem0.ai")
+        return platform(Http(endpoint, timeout=30), os.environ["MEMHUB_LIVE_MEM0_API_KEY"])
+
+
+@pytest.mark.skipif(
+    "MEMHUB_LIVE_MEM0_SERVER" not in os.environ,
+    reason="needs a Mem0 server: set MEMHUB_LIVE_MEM0_SERVER, and MEMHUB_LIVE_MEM0_SERVER_KEY where it wants one",
+)
+class TestLiveSelfHosted(Live):
+    def made(self) -> Mem0Adapter:
+        http = Http(os.environ["MEMHUB_LIVE_MEM0_SERVER"], timeout=30)
+        return self_hosted(http, os.environ.get("MEMHUB_LIVE_MEM0_SERVER_KEY"))
+
+
+@pytest.mark.skipif(
+    "MEMHUB_LIVE_VOLC_ENDPOINT" not in os.environ,
+    reason="needs a Volcengine project: set MEMHUB_LIVE_VOLC_ENDPOINT, and MEMHUB_LIVE_VOLC_API_KEY or "
+    "MEMHUB_LIVE_VOLC_PROJECT_ID, _ACCESS_KEY_ID, _ACCESS_KEY_SECRET and, outside cn-beijing, _REGION",
+)
+class TestLiveVolcMemory(Live):
+    def made(self) -> Mem0Adapter:
+        given = {name.removeprefix("MEMHUB_LIVE_VOLC_"): value for name, value in os.environ.items()}
+        http = Http(given["ENDPOINT"], timeout=30)
+        if "API_KEY" in given:
+            return VolcMemoryAdapter(http, FixedKey(given["API_KEY"]))
+        region = given.get("REGION", "cn-beijing")
+        key = ResolvedKey(
+            Http(f"https://mem0.{region}.volcengineapi.com", timeout=30),
+            Credentials(given["ACCESS_KEY_ID"], given["ACCESS_KEY_SECRET"]),
+            project_id=given["PROJECT_ID"],
+            region=region,
+            clock=utc_now,
+        )
+        return VolcMemoryAdapter(http, key)

@@ -56,6 +56,7 @@ def test_switching_providers_changes_no_answer(tmp_path: Path) -> None:
             named.items() >= {"in-process": "in_memory", "on-disk": "sqlite", "readable": "markdown"}.items()
         )
         assert named.items() >= {"vectors": "qdrant", "vector-server": "qdrant"}.items()
+        assert named.items() >= {"mem0-server": "mem0", "mem0-here": "mem0"}.items()
         assert [row["answers"] for row in rows] == [rows[0]["answers"]] * len(rows)
         assert all(rows[0]["answers"].values())
     assert (tmp_path / "memory.db").exists()

@@ -15,6 +15,7 @@ from memhub.errors import HubError, NotFound
 from memhub.records import Observed, Page, Patch, Recalled, Record, Restored, Stats
 from memhub.scope import Scope
 from memhub.upkeep import Progress
+from memhub_adapters.failure import Failure
 from memhub_adapters.mem0 import changing, extraction, hosting, reading, writing
 from memhub_adapters.mem0.capabilities import EMBEDDED, PLATFORM, SELF_HOSTED
 from memhub_adapters.mem0.errors import translate
@@ -64,6 +65,16 @@ class Mem0Adapter(Adapter):
         self._poll = poll
         self._sleep = sleep
         self._locks = Locks()
+
+    async def open(self) -> None:
+        """Open what is opened on first use, to see now whether it can be. Raises what `translate` gives."""
+        try:
+            await self._gateway.ping()
+        except Failure as failure:
+            found = translate(failure) or failure
+        else:
+            return
+        raise found
 
     async def observe(self, write: Write) -> Observed:
         if any(turn.role == "tool" for turn in write.turns):
@@ -116,7 +127,9 @@ class Mem0Adapter(Adapter):
         return await hosting.purged(self._memories, scope)
 
     async def reembed(self, progress: Progress | None = None) -> int:
-        return await hosting.reembedded(self._memories, progress)
+        self.capabilities.require("semantic", operation="reembed")
+        done = await self._gateway.reembed(progress)
+        return await hosting.reembedded(self._memories, progress) if done is None else done
 
     async def ping(self) -> None:
         await self._gateway.ping()

@@ -14,10 +14,12 @@ from threading import Lock
 from typing import Any, Final, TypeVar
 
 from memhub.embedding import Embedder
+from memhub.upkeep import Progress
 from memhub_adapters.mem0.gateway import Added, Gateway, Message, Metadata
 from memhub_adapters.mem0.model import Model
 from memhub_adapters.mem0.rows import Row, row_of, rows_of
 from memhub_adapters.mem0.sdk import opened, ours
+from memhub_adapters.mem0.vectors import Maker, made_anew
 
 __all__ = ["EmbeddedGateway"]
 
@@ -30,13 +32,17 @@ _EVERYTHING: Final = 1_000_000
 class EmbeddedGateway(Gateway):
     """Opens nothing before its first use. `folder` holds all files; one process uses it at a time.
 
-    `embedder` stays its owner's. Without a `model`, turns cannot be made into facts.
+    `embedder` stays its owner's; another one than before is InvalidConfig, unless `reembedding`.
+    Without a `model`, turns cannot be made into facts.
     """
 
-    def __init__(self, folder: Path, embedder: Embedder, model: Model | None = None) -> None:
+    def __init__(
+        self, folder: Path, embedder: Embedder, model: Model | None = None, *, reembedding: bool = False
+    ) -> None:
         self._folder = folder
         self._embedder = embedder
         self._model = model
+        self._reembedding = reembedding
         self._thread: ThreadPoolExecutor | None = None
         self._lock = Lock()
         self._memory: Any = None
@@ -88,6 +94,10 @@ class EmbeddedGateway(Gateway):
     async def users(self) -> list[str]:
         return await self._run(lambda mem0: _users(mem0.vector_store.list(top_k=_EVERYTHING)))
 
+    async def reembed(self, progress: Progress | None) -> int:
+        maker = Maker.of(self._embedder)
+        return await self._run(lambda mem0: made_anew(mem0, self._folder, maker, progress))
+
     async def ping(self) -> None:
         await self._run(lambda mem0: mem0.get_all(filters={"user_id": "memhub-ping"}, top_k=1))
 
@@ -110,7 +120,9 @@ class EmbeddedGateway(Gateway):
     def _worked(self, work: Callable[[Any], T]) -> T:
         try:
             if self._memory is None:
-                self._memory = opened(self._folder, self._embedder, self._model)
+                self._memory = opened(
+                    self._folder, self._embedder, self._model, reembedding=self._reembedding
+                )
             return work(self._memory)
         except Exception as error:  # noqa: BLE001 - whatever mem0ai lets through; its text may quote a memory
             found = ours(error)

@@ -30,9 +30,15 @@ def self_hosted(http: Http, api_key: str | None) -> Mem0Adapter:
     return Mem0Adapter(gateway, CAPABILITIES["self_hosted"])
 
 
-def embedded(folder: Path, embedder: Embedder, model: Model | None = None) -> Mem0Adapter:
-    """`mem0ai` in this process, its files in `folder`. Without a model it takes facts alone."""
+def embedded(
+    folder: Path, embedder: Embedder, model: Model | None = None, *, reembedding: bool = False
+) -> Mem0Adapter:
+    """`mem0ai` in this process, its files in `folder`. Without a model it takes facts alone.
+
+    Another embedder than the one it was filled with is InvalidConfig, on first use, unless
+    `reembedding` is what it is opened for.
+    """
     declared = CAPABILITIES["embedded"]
     if model is None:
         declared = without_turns(declared, "no model is configured to make facts of turns; give one as llm")
-    return Mem0Adapter(EmbeddedGateway(folder, embedder, model), declared)
+    return Mem0Adapter(EmbeddedGateway(folder, embedder, model, reembedding=reembedding), declared)

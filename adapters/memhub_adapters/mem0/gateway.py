@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from memhub.upkeep import Progress
 from memhub_adapters.mem0.rows import Row
 
 __all__ = ["Added", "Event", "Gateway", "Message", "Metadata"]
@@ -77,6 +78,10 @@ class Gateway(ABC):
     async def users(self) -> list[str]:
         """Every native user that has rows."""
         raise NotImplementedError
+
+    async def reembed(self, progress: Progress | None) -> int | None:
+        """Make every vector anew; None where changing each row does."""
+        return None
 
     @abstractmethod
     async def ping(self) -> None:

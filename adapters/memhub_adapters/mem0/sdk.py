@@ -14,16 +14,15 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from memhub.embedding import Embedder
 from memhub.errors import HubError
 from memhub_adapters.failure import Failure
+from memhub_adapters.mem0 import vectors
 from memhub_adapters.mem0.model import Model
 
 __all__ = ["opened", "ours"]
-
-COLLECTION: Final = "memhub"
 
 _STAND_IN: Final = {"provider": "openai", "config": {"api_key": "unused", "model": "unused"}}
 """What mem0ai insists on building; ours takes its place before anything is asked of it."""
@@ -62,6 +61,7 @@ class Parts:
         self._model = model
         self._runner = asyncio.Runner()
         self.failed: Exception | None = None
+        self.held: IO[bytes] | None = None
 
     def embed(self, text: str, memory_action: str | None = None) -> list[float]:
         """One vector."""
@@ -82,18 +82,29 @@ class Parts:
         return self._runner.run(self._model.complete(messages))
 
     def close(self) -> None:
-        """Close the model and the loop, which closes what belongs to it."""
+        """Close the model and the loop, which closes what belongs to it; let go of the folder."""
         if self._model is not None:
             self._runner.run(self._model.aclose())
         self._runner.close()
+        if self.held is not None:
+            self.held.close()
 
 
-def opened(folder: Path, embedder: Embedder, model: Model | None) -> Opened:
-    """The memory in a folder, made where there is none. Whatever fails, nothing stays open."""
+def opened(folder: Path, embedder: Embedder, model: Model | None, *, reembedding: bool) -> Opened:
+    """The memory in a folder, made where there is none. Whatever fails, nothing stays open.
+
+    Raises InvalidConfig where another embedder made what is there, unless `reembedding`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
+    maker = vectors.Maker.of(embedder)
+    if not reembedding:
+        vectors.checked(folder, maker)
     parts = Parts(embedder, model)
     try:
-        memory = _imported(folder).from_config(_config(folder, embedder.dimensions))
+        parts.held = _locked(folder)
+        memory = _imported(folder).from_config(_config(folder, maker))
+        if vectors.kept(folder) is None:
+            vectors.note(folder, maker)
     except BaseException:
         parts.close()
         raise
@@ -110,19 +121,32 @@ def ours(error: Exception) -> Exception:
         if isinstance(inner, HubError | Failure):
             return inner
         inner = inner.__cause__ or inner.__context__
-    locked = isinstance(error, RuntimeError) and "already accessed" in str(error)
-    return Failure("FolderInUse" if locked else type(error).__name__, "none" if locked else "done")
+    return Failure(type(error).__name__, "done")
 
 
-def _config(folder: Path, dimensions: int) -> dict[str, Any]:
-    vectors = {
-        "collection_name": COLLECTION,
-        "embedding_model_dims": dimensions,
+def _locked(folder: Path) -> IO[bytes]:
+    """The folder's lock, held until it is closed. Qdrant's own leaves a file open where it is refused."""
+    import portalocker
+
+    file = (folder / "lock").open("ab")
+    try:
+        portalocker.lock(file, portalocker.LockFlags.EXCLUSIVE | portalocker.LockFlags.NON_BLOCKING)
+    except portalocker.LockException:
+        file.close()
+    else:
+        return file
+    raise Failure("FolderInUse", "none")
+
+
+def _config(folder: Path, maker: vectors.Maker) -> dict[str, Any]:
+    store = {
+        "collection_name": maker.collection,
+        "embedding_model_dims": maker.dimensions,
         "path": str(folder / "vectors"),
         "on_disk": True,
     }
     return {
-        "vector_store": {"provider": "qdrant", "config": vectors},
+        "vector_store": {"provider": "qdrant", "config": store},
         "llm": _STAND_IN,
         "embedder": _STAND_IN,
         "history_db_path": str(folder / "history.db"),

@@ -16,7 +16,7 @@ __all__ = ["BUILT_IN", "GROUP", "known", "load"]
 GROUP: Final = "memhub.providers"
 """The entry-point group of third-party providers."""
 
-BUILT_IN: Final = ("in_memory", "sqlite", "markdown", "qdrant", "postgres", "none")
+BUILT_IN: Final = ("in_memory", "sqlite", "markdown", "qdrant", "postgres", "mem0", "volc_memory", "none")
 """Our own, each a module here with a `PROVIDER`."""
 
 
