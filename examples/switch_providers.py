@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -68,7 +69,7 @@ def main() -> None:
     config["stores"] = {
         name: section for name, section in config["stores"].items() if installed.get(name, True)
     }
-    rows = []
+    rows: list[dict[str, Any]] = []
     with servers() as places, open_blocking_hub(config, environ=os.environ | places) as hub:
         for name, memory in hub.items():
             rows.append({"store": name, "provider": memory.capabilities.provider, "answers": answers(memory)})

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from memhub.changes import check_revision, expired, invalidated, patched, unlinked
 from memhub.errors import NotFound
-from memhub.records import Patch, Record
+from memhub.records import Patch, Record, Unset
 from memhub.scope import Scope
 from memhub_adapters.qdrant.collection import Collection, new_token
 from memhub_adapters.qdrant.conditions import BESIDE, both, match, of_ids, placed, scoped
-from memhub_adapters.qdrant.engine import Drop, Point, Put, Row
+from memhub_adapters.qdrant.engine import Drop, Point, Put, Remove, Row
 from memhub_adapters.qdrant.points import Stored, point_id, stored_of
 from memhub_adapters.qdrant.swaps import Swap, swapped
 from memhub_adapters.qdrant.turns import relend
@@ -25,7 +25,10 @@ async def update(
     collection: Collection, id: str, patch: Patch, *, revision: str | None, now: datetime
 ) -> Record:
     """Apply a patch."""
-    return await _changed(collection, id, lambda record: patched(record, patch, now=now), revision, now)
+    anew = not isinstance(patch.content, Unset)
+    return await _changed(
+        collection, id, lambda record: patched(record, patch, now=now), revision, now, anew=anew
+    )
 
 
 async def invalidate(
@@ -50,7 +53,7 @@ async def delete(collection: Collection, id: str, *, revision: str | None) -> No
         if link is not None:
             await _unlink(collection, link, gone)
     await relend(collection, [(stored, None)])
-    await collection.write(Drop({"must": [of_ids([stored.point])]}))
+    await collection.write(Remove([stored.point]))
 
 
 async def purge(collection: Collection, scope: Scope, *, exact: bool) -> int:
@@ -63,31 +66,34 @@ async def purge(collection: Collection, scope: Scope, *, exact: bool) -> int:
 
 
 async def _changed(
-    collection: Collection, id: str, step: Step, revision: str | None, now: datetime
+    collection: Collection, id: str, step: Step, revision: str | None, now: datetime, *, anew: bool = False
 ) -> Record:
+    """Apply a step; `anew`: to be embedded anew, so that the old vector is not needed."""
     meanings: list[list[float] | None] = []
     while True:
-        stored, row = await _alive(collection, id, revision, now)
+        stored, row = await _alive(collection, id, revision, now, vectors=() if anew else collection.dense)
         record = step(stored.record)
         if record is stored.record:
             return record
-        if record.content != stored.record.content and not meanings:
+        if anew and not meanings:
             meanings = await collection.embed([record.content])
         if not await swapped(collection, [Swap.of(stored, row, record, *meanings)]):
             await relend(collection, [(stored, record)])
             return record
 
 
-async def _alive(collection: Collection, id: str, revision: str | None, now: datetime) -> tuple[Stored, Row]:
-    stored, row = await _held(collection, id)
+async def _alive(
+    collection: Collection, id: str, revision: str | None, now: datetime, *, vectors: Sequence[str]
+) -> tuple[Stored, Row]:
+    stored, row = await _held(collection, id, vectors)
     if expired(stored.record, now):
         raise NotFound(f"no record {id!r}")
     check_revision(stored.record, revision)
     return stored, row
 
 
-async def _held(collection: Collection, id: str) -> tuple[Stored, Row]:
-    rows = await collection.engine.read([point_id(id)], vectors=collection.dense)
+async def _held(collection: Collection, id: str, vectors: Sequence[str] = ()) -> tuple[Stored, Row]:
+    rows = await collection.engine.read([point_id(id)], vectors=vectors)
     stored = stored_of(rows[0]) if rows else None
     if stored is None or stored.record.id != id:
         if rows and rows[0].payload.get("type") == "emptied":
@@ -104,7 +110,7 @@ async def _emptied(collection: Collection, stored: Stored) -> bool:
     payload = {"type": "emptied", "token": token, **placed(stored.record.scope, BESIDE)}
     empty = Point(stored.point, payload)
     await collection.write(Put(points=[empty], new=False, where=where))
-    rows = await collection.engine.read([stored.point])
+    rows = await collection.engine.read([stored.point], fields=("token",))
     return bool(rows) and rows[0].payload.get("token") == token
 
 

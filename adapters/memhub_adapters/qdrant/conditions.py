@@ -145,7 +145,8 @@ def _attribute(name: str, operator: str, value: Any) -> tuple[Condition, bool]: 
 
 def _facet(name: str, *value: object) -> str:
     """The text of a name, or of a name and one value, which numbers enter by what they are worth."""
-    worth = [float(one) if _is_number(one) else one for one in value]  # type: ignore[arg-type]
+    # Adding zero makes one of the two zeros that floats have.
+    worth = [float(one) + 0.0 if _is_number(one) else one for one in value]  # type: ignore[arg-type]
     return json.dumps([name, *worth], ensure_ascii=False)
 
 

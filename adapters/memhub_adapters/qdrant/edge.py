@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhub.threads import threaded
 from memhub_adapters.qdrant import edgewise
-from memhub_adapters.qdrant.engine import ALL, Drop, Filter, Index, Op, Order, Put, Row, Search, Shape
+from memhub_adapters.qdrant.engine import ALL, Drop, Filter, Index, Op, Order, Put, Remove, Row, Search, Shape
 from memhub_adapters.qdrant.failure import QdrantFailure
 from memhub_adapters.qdrant.shards import Lease, Shard
 
@@ -50,11 +50,13 @@ class EdgeEngine:
     async def write(self, *ops: Op) -> None:
         await self._update(*map(_operation, ops))
 
-    async def read(self, ids: Sequence[str], *, vectors: Sequence[str] = ()) -> list[Row]:
+    async def read(
+        self, ids: Sequence[str], *, vectors: Sequence[str] = (), fields: Sequence[str] | None = None
+    ) -> list[Row]:
         wanted: list[Any] = list(ids)
-        names = list(vectors)
+        payload, names = True if fields is None else list(fields), list(vectors) or False
         return await self._run(
-            lambda shard: list(map(edgewise.row, _held(shard).retrieve(wanted, True, names or False)))
+            lambda shard: list(map(edgewise.row, _held(shard).retrieve(wanted, payload, names)))
         )
 
     async def scroll(
@@ -146,6 +148,6 @@ def _create(shard: Shard, shape: Shape, indexes: Mapping[str, Index]) -> None:
 def _operation(op: Op) -> Any:  # noqa: ANN401 - the engine's own, whose stubs are partial
     if isinstance(op, Put):
         return edgewise.put(op)
-    if isinstance(op, Drop):
+    if isinstance(op, Drop | Remove):
         return edgewise.drop(op)
     return edgewise.new_vectors(op)

@@ -17,6 +17,7 @@ __all__ = [
     "Order",
     "Point",
     "Put",
+    "Remove",
     "Row",
     "Search",
     "Shape",
@@ -90,6 +91,13 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
+class Remove:
+    """Delete these points, those of them that are there."""
+
+    ids: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """By an indexed number or time."""
 
@@ -117,7 +125,7 @@ class Shape:
     sparse: frozenset[str]
 
 
-Op = Put | Vectors | Drop
+Op = Put | Vectors | Drop | Remove
 
 
 class Engine(Protocol):
@@ -141,8 +149,10 @@ class Engine(Protocol):
     async def write(self, *ops: Op) -> None:
         """Apply these in order, in one request."""
 
-    async def read(self, ids: Sequence[str], *, vectors: Sequence[str] = ()) -> list[Row]:
-        """The held points among these, in any order."""
+    async def read(
+        self, ids: Sequence[str], *, vectors: Sequence[str] = (), fields: Sequence[str] | None = None
+    ) -> list[Row]:
+        """The held points among these, in any order, with their whole payload or these fields of it."""
 
     async def scroll(
         self, where: Filter, limit: int, *, order: Order | None = None, vectors: Sequence[str] = ()

@@ -85,9 +85,14 @@ class RemoteEngine:
         if any(result.status != "completed" for result in done):
             raise QdrantFailure("WaitTimeout", "unknown")
 
-    async def read(self, ids: Sequence[str], *, vectors: Sequence[str] = ()) -> list[Row]:
+    async def read(
+        self, ids: Sequence[str], *, vectors: Sequence[str] = (), fields: Sequence[str] | None = None
+    ) -> list[Row]:
+        payload, names = True if fields is None else list(fields), list(vectors) or False
         found = await self._send(
-            lambda client: client.retrieve(self._collection, list(ids), with_vectors=list(vectors) or False)
+            lambda client: client.retrieve(
+                self._collection, list(ids), with_payload=payload, with_vectors=names
+            )
         )
         return list(map(restwise.row, found))
 

@@ -38,7 +38,7 @@ async def swapped(collection: Collection, swaps: Sequence[Swap], *, before: Sequ
     await collection.write(*ops)
     if not swaps:
         return []
-    rows = await collection.engine.read([swap.new.point for swap in swaps])
+    rows = await collection.engine.read([swap.new.point for swap in swaps], fields=("token",))
     tokens = {row.id: row.payload.get("token") for row in rows}
     return [swap for swap in swaps if tokens.get(swap.new.point) != swap.new.token]
 

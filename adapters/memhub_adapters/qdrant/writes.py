@@ -159,7 +159,7 @@ def _ledger(write: Write, ids: list[str], token: str) -> dict[str, object]:
 async def _written(collection: Collection, plan: _Plan) -> bool:
     """Write a plan in one request; whether it stands. One that was overtaken is taken back."""
     lost = await swapped(collection, plan.swaps, before=[Put(points=plan.points)])
-    entry = await collection.engine.read([plan.entry]) if plan.entry else []
+    entry = await collection.engine.read([plan.entry], fields=("token",)) if plan.entry else []
     ours = plan.entry is None or (bool(entry) and entry[0].payload.get("token") == plan.token)
     if not lost and ours:
         return True

@@ -106,8 +106,8 @@ class Server:
             while (request := await _received(parser, reader)) is not None:
                 if not await self._answered(parser, request, writer):
                     break
-        except (OSError, h11.RemoteProtocolError):
-            pass  # the client has gone, which is its right
+        except (OSError, h11.RemoteProtocolError, asyncio.CancelledError):
+            pass  # the client has gone, which is its right, or the server is leaving
         finally:
             self._writers.discard(writer)
             writer.close()
