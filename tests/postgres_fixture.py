@@ -19,6 +19,8 @@ def server() -> Server:
     """A server of this process, started when first asked for, removed at its end."""
     started = Server()
     atexit.register(started.remove)
+    with psycopg.connect(started.dsn, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION vector")
     return started
 
 
@@ -45,12 +47,10 @@ def drop(schema: str) -> None:
 
 def empty(schema: str) -> None:
     """Take everything out of a schema, as if it were new."""
-    tables = ("scope", "record", "posting", "fresh", "ledger")
-    sql(
-        f"DO $$ BEGIN IF to_regnamespace('{schema}') IS NOT NULL THEN "
-        + " ".join(f"DELETE FROM {schema}.{table};" for table in tables)
-        + f"ALTER SEQUENCE {schema}.scope_id_seq RESTART; END IF; END $$"
-    )
+    found = sql("SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename <> 'meta'", schema)
+    if found:
+        deletions = "; ".join(f"DELETE FROM {schema}.{table}" for (table,) in found)
+        sql(f"{deletions}; ALTER SEQUENCE {schema}.scope_id_seq RESTART")
 
 
 def connections(schema: str) -> list[tuple]:

@@ -2,15 +2,18 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import ClassVar
 
 import pytest
 
 from memhub.conformance import AdapterConformance, Clock
+from memhub.embedding import Embedder
+from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.postgres import PostgresAdapter
 from postgres_fixture import drop, dsn, empty, new_schema
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="class")
 def schema() -> Iterator[str]:
     name = new_schema()
     yield name
@@ -19,6 +22,7 @@ def schema() -> Iterator[str]:
 
 class TestPostgres(AdapterConformance):
     schema: str
+    embedder: ClassVar[Embedder | None] = None
 
     @pytest.fixture(autouse=True)
     def _in_an_empty_schema(self, schema: str) -> None:
@@ -35,8 +39,12 @@ class TestPostgres(AdapterConformance):
 
     @asynccontextmanager
     async def _opened(self) -> AsyncIterator[PostgresAdapter]:
-        adapter = PostgresAdapter(dsn(), schema=self.schema)
+        adapter = PostgresAdapter(dsn(), schema=self.schema, embedder=self.embedder)
         try:
             yield adapter
         finally:
             await adapter.aclose()
+
+
+class TestPostgresWithAnEmbedder(TestPostgres):
+    embedder = HashEmbedder(64)

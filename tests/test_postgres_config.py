@@ -165,3 +165,20 @@ def test_a_wrong_password_is_refused_as_such(schema):
         asyncio.run(use())
     assert refused.value.store == "a"
     assert SECRET not in str(refused.value) + repr(refused.value.__context__)
+
+
+def test_an_embedder_of_the_configuration_gives_search_by_meaning(schema):
+    source = {
+        "embedders": {"small": {"hash": {"dimensions": 64}}},
+        "stores": {"a": {"postgres": {"dsn": dsn(), "schema": schema, "embedder": "small"}}},
+    }
+
+    async def use() -> None:
+        async with open_hub(source, environ={}) as hub:
+            store = hub["a"]
+            assert store.capabilities.default_mode == "hybrid"
+            await store.observe(Observation(Scope("p"), facts=[Fact("green tea"), Fact("violin")]))
+            found = await store.recall(Query(Scope("p"), text="green tea", mode="semantic"))
+            assert [hit.record.content for hit in found.hits] == ["green tea", "violin"]
+
+    asyncio.run(use())

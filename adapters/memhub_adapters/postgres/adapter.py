@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final, TypeVar
-
-from psycopg.conninfo import conninfo_to_dict
+from typing import Final, TypeVar
 
 from memhub import limits
 from memhub.adapter import Adapter, Read, Write
 from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, TURN_FIELDS, Capabilities
-from memhub.errors import HubError
-from memhub.records import Observed, Page, Patch, Recalled, Record, Restored, Stats
+from memhub.embedding import Embedder
+from memhub.errors import HubError, Unsupported
+from memhub.records import MODES, Observed, Page, Patch, Recalled, Record, Restored, Stats, Unset
 from memhub.scope import Scope
-from memhub_adapters.postgres import reads, schema, writes
+from memhub.upkeep import Progress
+from memhub_adapters.postgres import reads, writes
 from memhub_adapters.postgres.errors import translate
-from memhub_adapters.postgres.pool import Pools, where
+from memhub_adapters.postgres.meaning import Meaning, Meant, Nearby, literal
+from memhub_adapters.postgres.opening import opened
+from memhub_adapters.postgres.pool import Pools, parameters_of, where
+from memhub_adapters.postgres.reembedding import reembed
+from memhub_adapters.postgres.schema import mark
 from memhub_adapters.postgres.search import search
 from memhub_adapters.postgres.session import READ, WRITE, Session, perform
 from memhub_adapters.postgres.upkeep import PostgresUpkeep
@@ -25,10 +30,10 @@ __all__ = ["CAPABILITIES", "PostgresAdapter"]
 
 T = TypeVar("T")
 
-CAPABILITIES: Final = Capabilities(
+_WITH_MEANING: Final = Capabilities(
     provider="postgres",
-    modes=("keyword",),
-    default_mode="keyword",
+    modes=MODES,
+    default_mode="hybrid",
     scopes="subset",
     union=True,
     facts="verbatim",
@@ -54,10 +59,20 @@ CAPABILITIES: Final = Capabilities(
     reasons={
         "operations": "every write is done when it returns",
         "complete_erasure": "PostgreSQL keeps deleted rows until a vacuum, and in its log and its backups",
-        "semantic": "it searches by words only",
-        "hybrid": "it searches by words only",
     },
 )
+_NO_EMBEDDER: Final = "no embedder is configured, so it searches by words only; name one under `embedder`"
+
+
+def _by_words(why: str) -> Capabilities:
+    reasons = {**_WITH_MEANING.reasons, "semantic": why, "hybrid": why}
+    return replace(_WITH_MEANING, modes=("keyword",), default_mode="keyword", reasons=reasons)
+
+
+CAPABILITIES: Final[Mapping[str, Capabilities]] = {
+    "with an embedder": _WITH_MEANING,
+    "without": _by_words(_NO_EMBEDDER),
+}
 
 
 class PostgresAdapter(Adapter):
@@ -65,54 +80,66 @@ class PostgresAdapter(Adapter):
 
     `dsn` is a connection string of libpq, which may hold a password; no message shows it. At most
     `pool_size` connections for each event loop; a call waits `pool_timeout` seconds for one. The
-    server ends a statement after `statement_timeout` seconds. Connects on first use, or by `open`.
+    server ends a statement after `statement_timeout` seconds. `embedder` stays the caller's; without
+    one, or without pgvector in the database, the store searches by words only, as its capabilities
+    say once it is open. Connects on first use, or by `open`.
     """
-
-    capabilities = CAPABILITIES
 
     def __init__(
         self,
         dsn: str,
         *,
         schema: str = "memhub",
+        embedder: Embedder | None = None,
         pool_size: int = 10,
         pool_timeout: float = 10.0,
         connect_timeout: float = 5.0,
         statement_timeout: float = limits.TIMEOUT,
     ) -> None:
+        self.capabilities = CAPABILITIES["without" if embedder is None else "with an embedder"]
+        parameters = parameters_of(
+            dsn, schema=schema, connect_timeout=connect_timeout, statement_timeout=statement_timeout
+        )
         self._schema = schema
-        parameters = _parameters(dsn, schema, connect_timeout, statement_timeout)
+        self._embedder = embedder
         self._where = where(parameters)
         self._pools = Pools(parameters, pool_size, pool_timeout)
-        self._prepared = False
+        self._meaning: Meaning | None = None
+        self._mark: str | None = None
 
-    async def open(self) -> None:
+    async def open(self, *, reembedding: bool = False) -> None:
         """Connect now; make the schema, or migrate an older one.
 
-        Raises InvalidConfig for a foreign schema or one that a newer Memhub wrote, which stay
-        untouched; AccessDenied where the role may not make or use it; Unavailable without a server.
+        Raises InvalidConfig for a foreign schema, one that a newer Memhub wrote, or one whose vectors
+        another embedder made, unless they are made anew next (`reembedding`); all stay untouched.
+        Raises AccessDenied where the role may not make or use it, Unavailable without a server.
         """
         try:
-            return await self._prepare()
+            await self._open(reembedding=reembedding)
         except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
             failed = error
+        else:
+            return
         raise self.translate(failed) or failed
 
     async def observe(self, write: Write) -> Observed:
-        return await self._write(lambda session: writes.observe(session, write))
+        meant = await self._meant([item.content for item in write.facts or write.turns])
+        return await self._write(lambda session: writes.observe(session, write, meant))
 
     async def recall(self, read: Read) -> Recalled:
         text = read.text
         if text is None:
             return await self._read(lambda session: reads.listing(session, read))
-        return await self.perform(lambda session: search(session, read, text), begin=READ)
+        nearby = await self._nearby(read, text)
+        return await self.perform(lambda session: search(session, read, text, nearby), begin=READ)
 
     async def get(self, ids: Sequence[str], *, now: datetime) -> list[Record]:
         return await self._read(lambda session: reads.get(session, ids, now=now))
 
     async def update(self, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
+        meant = await self._meant([] if isinstance(patch.content, Unset) else [patch.content])
         return await self._write(
-            lambda session: writes.update(session, id, patch, revision=revision, now=now)
+            lambda session: writes.update(session, id, patch, meant, revision=revision, now=now)
         )
 
     async def invalidate(self, id: str, reason: str | None, *, revision: str | None, now: datetime) -> Record:
@@ -121,13 +148,15 @@ class PostgresAdapter(Adapter):
         )
 
     async def delete(self, id: str, *, revision: str | None, now: datetime) -> None:
-        await self._write(lambda session: writes.delete(session, id, revision=revision))
+        meant = await self._meant([])
+        await self._write(lambda session: writes.delete(session, id, meant, revision=revision))
 
     async def scan(self, cursor: str | None, limit: int, *, now: datetime) -> Page:
         return await self._read(lambda session: reads.scan(session, cursor, limit))
 
     async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
-        return await self._write(lambda session: writes.restore(session, records))
+        meant = await self._meant([record.content for record in records])
+        return await self._write(lambda session: writes.restore(session, records, meant))
 
     async def stats(self, scope: Scope | None, *, by_scope: bool, now: datetime) -> Stats:
         return await self.perform(
@@ -135,7 +164,8 @@ class PostgresAdapter(Adapter):
         )
 
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
-        return await self._write(lambda session: writes.purge(session, scope, exact=exact))
+        meant = await self._meant([])
+        return await self._write(lambda session: writes.purge(session, scope, meant, exact=exact))
 
     async def ping(self) -> None:
         await self._read(lambda session: session.ask(("SELECT 1", ())))
@@ -143,11 +173,30 @@ class PostgresAdapter(Adapter):
     async def aclose(self) -> None:
         self._pools.close()
 
+    async def reembed(self, progress: Progress | None = None) -> int:
+        await self._ready()
+        return await reembed(self.perform, self._vectors("reembed"), progress)
+
     def upkeep(self) -> PostgresUpkeep:
         return PostgresUpkeep(self)
 
     def translate(self, error: Exception) -> HubError | None:
         return translate(error, self._where)
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """Where the vectors are, once open; None where words alone are searched."""
+        return self._meaning
+
+    @property
+    def missing(self) -> list[str]:
+        """Why an embedder that is configured is of no use, once open; nothing where all is well."""
+        unused = self._embedder is not None and self._mark is not None and self._meaning is None
+        return [self.capabilities.why_not("semantic")] if unused else []
+
+    async def perform(self, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
+        """Run a transaction in a schema that is there, up to date; None begins none."""
+        return await perform(self._pools, work, begin=begin, mark=await self._ready())
 
     async def _read(self, work: Callable[[Session], Awaitable[T]]) -> T:
         """Run what is one statement, and so sees one snapshot."""
@@ -156,32 +205,42 @@ class PostgresAdapter(Adapter):
     async def _write(self, work: Callable[[Session], Awaitable[T]]) -> T:
         return await self.perform(work, begin=WRITE)
 
-    async def perform(self, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
-        """Run a transaction in a schema that is there, up to date; None begins none."""
-        if not self._prepared:
-            await self._prepare()
-        return await perform(self._pools, work, begin=begin)
+    async def _meant(self, texts: Sequence[str]) -> Meant | None:
+        """The vectors of what is about to be stored, made before anything is locked."""
+        await self._ready()
+        if self._meaning is None:
+            return None
+        some = list(dict.fromkeys(texts))
+        vectors = await self._meaning.embedder.embed(some) if some else []
+        return Meant(self._meaning, dict(zip(some, vectors, strict=True)))
 
-    async def _prepare(self) -> None:
-        await perform(self._pools, lambda session: schema.prepare(session, self._schema), begin=WRITE)
-        self._prepared = True
+    async def _nearby(self, read: Read, text: str) -> Nearby | None:
+        """The vector of a question, where meaning counts."""
+        await self._ready()
+        mode = read.mode or self.capabilities.default_mode
+        if mode == "keyword":
+            return None
+        meaning = self._vectors("recall")
+        [vector] = await meaning.embedder.embed([text])
+        return Nearby(meaning, literal(vector), alone=mode == "semantic")
 
+    def _vectors(self, operation: str) -> Meaning:
+        """Where the vectors are. Raises Unsupported where, as it turned out on opening, there are none."""
+        if self._meaning is not None:
+            return self._meaning
+        why = self.capabilities.why_not("semantic")
+        raise Unsupported(f"postgres cannot do {operation}: {why}", provider="postgres", operation=operation)
 
-def _parameters(dsn: str, schema: str, connect_timeout: float, statement_timeout: float) -> dict[str, Any]:
-    given = conninfo_to_dict(dsn)
-    settings = {
-        "search_path": schema,
-        "timezone": "UTC",
-        "plan_cache_mode": "force_generic_plan",
-        "enable_seqscan": "off",
-        "jit": "off",
-        "statement_timeout": f"{round(statement_timeout * 1000)}",
-        "idle_in_transaction_session_timeout": f"{round(statement_timeout * 1000)}",
-    }
-    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    return {
-        "application_name": "memhub",
-        **given,
-        "connect_timeout": max(2, round(connect_timeout)),
-        "options": f"{given.get('options') or ''} {options}".strip(),
-    }
+    async def _ready(self) -> str:
+        if self._mark is None:
+            return await self._open()
+        return self._mark
+
+    async def _open(self, *, reembedding: bool = False) -> str:
+        self._pools.here()
+        found = await opened(self._pools, self._schema, self._embedder, reembedding=reembedding)
+        if isinstance(found, str):
+            self.capabilities = _by_words(found)
+        self._meaning = found if isinstance(found, Meaning) else None
+        self._mark = mark(None if self._meaning is None else self._meaning.identity)
+        return self._mark

@@ -69,7 +69,7 @@ async def load(session: Session, needs: Needs) -> Book:
         raise Raced
     parsed = Scopes()
     return Book(
-        [_room(row) for row in found["rooms"]],
+        [_room(row, session.mark) for row in found["rooms"]],
         [slot_of(row, parsed) for row in found["named"]],
         [slot_of(row, parsed) for row in found["turns"]],
         next((Entry(*needs.ledger, *row) for row in found["seen"] if needs.ledger), None),
@@ -102,7 +102,7 @@ def _seen(scope: Scope, key: str) -> Statement:
     return sql, (scope.canonical, key)
 
 
-def _room(row: Row) -> Room:
+def _room(row: Row, mark: str) -> Room:
     *room, guard = row
-    check_guard(guard)
+    check_guard(guard, mark)
     return Room(*room)

@@ -17,13 +17,14 @@ from typing import Any, Final
 
 import psycopg
 from psycopg.adapt import AdaptersMap
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper
 
 from memhub.errors import Closed, Unavailable
 from memhub_adapters.postgres.errors import refused
 
-__all__ = ["Connection", "Pool", "Pools", "where"]
+__all__ = ["Connection", "Pool", "Pools", "parameters_of", "where"]
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
@@ -161,6 +162,29 @@ class Pools:
     def _drop_dead(self) -> None:
         for loop in [loop for loop in self._pools if loop.is_closed()]:
             self._pools.pop(loop).close()
+
+
+def parameters_of(
+    dsn: str, *, schema: str, connect_timeout: float, statement_timeout: float
+) -> dict[str, Any]:
+    """What a connection is made with: the caller's own options first, then what the adapter relies on."""
+    given = conninfo_to_dict(dsn)
+    settings = {
+        "search_path": schema,
+        "timezone": "UTC",
+        "plan_cache_mode": "force_generic_plan",
+        "enable_seqscan": "off",
+        "jit": "off",
+        "statement_timeout": f"{round(statement_timeout * 1000)}",
+        "idle_in_transaction_session_timeout": f"{round(statement_timeout * 1000)}",
+    }
+    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    return {
+        "application_name": "memhub",
+        **given,
+        "connect_timeout": max(2, round(connect_timeout)),
+        "options": f"{given.get('options') or ''} {options}".strip(),
+    }
 
 
 def _finish(connection: Connection) -> None:

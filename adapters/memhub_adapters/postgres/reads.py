@@ -14,7 +14,6 @@ from memhub.scope import Scope
 from memhub.search import listing_key
 from memhub_adapters.postgres.conditions import conditions
 from memhub_adapters.postgres.rows import SLOTS, Scopes, slot_of
-from memhub_adapters.postgres.schema import TABLES
 from memhub_adapters.postgres.scopes import reached
 from memhub_adapters.postgres.session import Session
 
@@ -87,8 +86,11 @@ async def stats(session: Session, scope: Scope | None, *, by_scope: bool, now: d
         f"FROM scope s LEFT JOIN ({hidden}) h ON h.scope = s.id WHERE ({reach}) AND s.count > 0 "
         "ORDER BY s.canonical"
     )
-    size = "SELECT sum(pg_total_relation_size(name::regclass))::bigint FROM unnest(%s::text[]) AS name"
-    rows, [(stored,)] = await session.ask((counts, (now, now, *values)), (size, (list(TABLES),)), commit=True)
+    size = (
+        "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class "
+        "WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'"
+    )
+    rows, [(stored,)] = await session.ask((counts, (now, now, *values)), (size, ()), commit=True)
     listed = [
         ScopeCount(scope=Scope.parse(text), live=count - dead - invalid, invalidated=invalid, expired=dead)
         for text, count, invalid, dead in rows

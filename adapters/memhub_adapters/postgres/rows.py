@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from memhub.records import Provenance, Record
 from memhub.scope import Scope
+from memhub.search import Candidate
 from memhub.search.indexing import Slot
 
-__all__ = ["INSERT", "SLOTS", "UPDATE", "Scopes", "columns_of", "row_of", "same_row", "slot_of"]
+__all__ = [
+    "CANDIDATE",
+    "INSERT",
+    "SLOTS",
+    "UPDATE",
+    "Scopes",
+    "candidate_of",
+    "columns_of",
+    "row_of",
+    "same_row",
+    "slot_of",
+]
 
 _TYPES: Final = {
     "key": "bigint",
@@ -62,6 +74,13 @@ UPDATE: Final = (
     "WHERE key = %s"
 )
 """Takes a row and its key."""
+
+
+CANDIDATE: Final = (
+    "r.key, r.observed_at, r.created_at, r.position, r.id, r.session, r.previous, "
+    "r.role IS NOT NULL AND r.invalid_at IS NULL AND r.expires_at IS NULL"
+)
+"""Selects what ranking must know of a record `r`, for `candidate_of`."""
 
 
 class Scopes(dict[str, Scope]):
@@ -137,6 +156,11 @@ def slot_of(row: tuple[Any, ...], scopes: Scopes) -> Slot:
         supports=tuple(supports or ()),
     )
     return Slot(key, record, session, previous, following)
+
+
+def candidate_of(row: Sequence[Any]) -> Candidate:
+    """What ranking must know of a row that CANDIDATE selected, whatever follows in it."""
+    return Candidate(tuple(row[1:5]), *row[5:8])
 
 
 def same_row(one: Slot, other: Slot) -> bool:

@@ -7,6 +7,7 @@ from typing import Final
 
 from memhub_adapters.postgres import postings
 from memhub_adapters.postgres.book import Book, Entry
+from memhub_adapters.postgres.meaning import Meant
 from memhub_adapters.postgres.rows import INSERT, UPDATE, columns_of, row_of
 from memhub_adapters.postgres.scopes import Room
 from memhub_adapters.postgres.session import Session, Statement
@@ -16,9 +17,11 @@ __all__ = ["save"]
 _ROOM: Final = "UPDATE scope SET next = %s, count = %s, length = %s, turns = %s, fresh = %s WHERE id = %s"
 
 
-async def save(session: Session, book: Book) -> None:
+async def save(session: Session, book: Book, meant: Meant | None) -> None:
     """Write the difference and commit: one round trip, two where postings must be read before."""
     statements = _records(book)
+    if meant is not None:
+        statements += _vectors(book, meant)
     for scope, change in book.changes.items():
         room = book.rooms[scope]
         before = await postings.stored(session, scope, room.fresh, change)
@@ -38,6 +41,16 @@ def _records(book: Book) -> list[Statement]:
     statements += [(UPDATE, (*row_of(slot), slot.key)) for slot in book.updated]
     if book.inserted:
         statements.append((INSERT, columns_of(book.inserted)))
+    return statements
+
+
+def _vectors(book: Book, meant: Meant) -> list[Statement]:
+    changed = [*book.inserted, *book.updated]
+    texts = {slot.key: slot.record.content for slot in changed}
+    vectors = {key: meant.vectors[text] for key, text in texts.items() if text in meant.vectors}
+    statements: list[Statement] = [meant.meaning.stored(vectors)] if vectors else []
+    if book.deleted:
+        statements.append(("DELETE FROM meaning WHERE key = ANY(%s::bigint[])", (book.deleted,)))
     return statements
 
 

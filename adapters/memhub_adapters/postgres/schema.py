@@ -18,7 +18,7 @@ from memhub.errors import InvalidConfig, Unavailable
 from memhub.search.analyzer import fingerprint
 from memhub_adapters.postgres.session import Session
 
-__all__ = ["INDEXES", "OLDEST_SERVER", "TABLES", "VERSION", "check_guard", "prepare"]
+__all__ = ["INDEXES", "OLDEST_SERVER", "TABLES", "VERSION", "check_guard", "locked", "mark", "prepare"]
 
 OLDEST_SERVER: Final = 14
 """Major version of the oldest server that has all that is used here."""
@@ -95,10 +95,7 @@ async def prepare(session: Session, schema: str) -> None:
     """
     if await _version(session, schema) == VERSION:
         return
-    await session.ask(
-        ("SET LOCAL statement_timeout = 0", ()),
-        ("SELECT pg_advisory_xact_lock(hashtextextended('memhub ' || %s, 0))", (schema,)),
-    )
+    await locked(session, schema)
     version = await _version(session, schema)
     if version == VERSION:
         return
@@ -113,15 +110,28 @@ async def prepare(session: Session, schema: str) -> None:
     await session.ask(now, commit=True)
 
 
-def check_guard(guard: str) -> None:
-    """Raise Unavailable unless `memhub_adapters.postgres.scopes.GUARD` says what this version wrote.
+async def locked(session: Session, schema: str) -> None:
+    """Let nobody else make or change the schema until this transaction ends."""
+    await session.ask(
+        ("SET LOCAL statement_timeout = 0", ()),
+        ("SELECT pg_advisory_xact_lock(hashtextextended('memhub ' || %s, 0))", (schema,)),
+    )
+
+
+def mark(embedder: str | None) -> str:
+    """What GUARD says of a schema that this version may use, with vectors of this embedder."""
+    return " ".join(part for part in (fingerprint(), embedder, str(VERSION)) if part)
+
+
+def check_guard(guard: str, mark: str) -> None:
+    """Raise Unavailable unless the schema was written by the like of us.
 
     Two versions at once would write into one index by two rules, and find by one what the other wrote.
     """
-    if guard != f"{fingerprint()} {VERSION}":
+    if guard != mark:
         raise Unavailable(
-            "the schema is in use by another version of Memhub; let all its processes run the same one, "
-            "then run `memhub reindex` where only the index is older"
+            "the schema is in use by another version of Memhub, or with another embedder; let all its "
+            "processes be alike, then run `memhub reindex` where only the index is older"
         )
 
 

@@ -12,8 +12,8 @@ from memhub_adapters.postgres.session import Statement
 
 __all__ = ["GUARD", "ROOM", "Room", "held", "held_of", "made", "reached"]
 
-GUARD: Final = "(SELECT string_agg(value, ' ' ORDER BY name) FROM meta WHERE name IN ('analyzer', 'version'))"
-"""What the schema says of who may write it, see `memhub_adapters.postgres.loading`."""
+GUARD: Final = "(SELECT string_agg(value, ' ' ORDER BY name) FROM meta WHERE name IN ('analyzer', 'embedder', 'version'))"
+"""What the schema says of who may use it, see `memhub_adapters.postgres.schema.check_guard`."""
 
 ROOM: Final = "s.id, s.canonical, s.next, s.count, s.length, s.turns, s.fresh"
 

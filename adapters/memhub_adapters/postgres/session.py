@@ -32,9 +32,13 @@ PAUSE: Final = 0.02
 
 
 class Session:
-    """One transaction on one connection, begun with its first question."""
+    """One transaction on one connection, begun with its first question.
 
-    def __init__(self, connection: Connection, *, begin: str | None) -> None:
+    `mark` is what the schema must say of who may use it.
+    """
+
+    def __init__(self, connection: Connection, *, begin: str | None, mark: str) -> None:
+        self.mark = mark
         self._connection = connection
         self._begin = begin
         self._writes = begin == WRITE
@@ -65,7 +69,9 @@ def _has_rows(answer: psycopg.AsyncCursor[Row]) -> bool:
     return answer.pgresult is not None and answer.pgresult.status == ExecStatus.TUPLES_OK
 
 
-async def perform(pools: Pools, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
+async def perform(
+    pools: Pools, work: Callable[[Session], Awaitable[T]], *, begin: str | None, mark: str
+) -> T:
     """Run `work` in a transaction; anew where that cannot apply it twice.
 
     Raises Unfinished when the connection was lost during the commit: it may be applied or not.
@@ -73,7 +79,7 @@ async def perform(pools: Pools, work: Callable[[Session], Awaitable[T]], *, begi
     attempt = 0
     while True:
         try:
-            return await _once(pools, work, begin)
+            return await _once(pools, work, begin, mark)
         except (Raced, Dropped, psycopg.Error) as error:
             attempt += 1
             if attempt == ATTEMPTS or not repeats(error):
@@ -81,10 +87,10 @@ async def perform(pools: Pools, work: Callable[[Session], Awaitable[T]], *, begi
         await asyncio.sleep(random.uniform(0, PAUSE * attempt))  # noqa: S311 - keeps two apart
 
 
-async def _once(pools: Pools, work: Callable[[Session], Awaitable[T]], begin: str | None) -> T:
+async def _once(pools: Pools, work: Callable[[Session], Awaitable[T]], begin: str | None, mark: str) -> T:
     pool = pools.here()
     connection = await pool.take()
-    session = Session(connection, begin=begin)
+    session = Session(connection, begin=begin, mark=mark)
     error: Exception | None = None
     try:
         done = await work(session)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -42,9 +43,14 @@ class PostgresUpkeep:
         raise Unsupported(f"postgres restores no backup: {_COPY}", provider="postgres", operation="restore")
 
     async def check(self, *, deep: bool = False) -> list[str]:
-        """Missing tables and indexes, another version; `deep`: the index against every record."""
-        faults = await self._run(_schema_faults, begin=READ)
-        return faults + (await self._run(index_faults, begin=READ) if deep and not faults else [])
+        """Missing tables, indexes and extension, another version; `deep`: the index against every record."""
+        meaning = self._adapter.meaning is not None
+        faults = self._adapter.missing
+        faults += await self._run(partial(_schema_faults, meaning=meaning), begin=READ)
+        if deep and not faults:
+            faults += await self._run(index_faults, begin=READ)
+            faults += await self._run(_without_vectors, begin=READ) if meaning else []
+        return faults
 
     async def reindex(self) -> int:
         """Rebuild the index from the records in one transaction; writers wait. Returns how many."""
@@ -64,11 +70,14 @@ class PostgresUpkeep:
         raise self._adapter.translate(failed) or failed
 
 
-async def _schema_faults(session: Session) -> list[str]:
+async def _schema_faults(session: Session, *, meaning: bool) -> list[str]:
     rows, meta = await session.ask((_PRESENT, ()), ("SELECT name, value FROM meta", ()))
     present: dict[str, bool] = dict(rows)
     said: dict[str, str] = dict(meta)
-    faults = [f"{kind} {name} is missing" for kind, name in _expected() if name not in present]
+    tables = (*TABLES, "meaning") if meaning else TABLES
+    indexes = (*INDEXES, "meaning_pkey", "meaning_scope", "meaning_near") if meaning else INDEXES
+    faults = [f"table {name} is missing" for name in tables if name not in present]
+    faults += [f"index {name} is missing" for name in indexes if name not in present]
     faults += [f"index {name} is not valid; rebuild it with REINDEX" for name, valid in rows if not valid]
     if said.get("version") != str(VERSION):
         faults.append(f"the schema has version {said.get('version')}, not {VERSION}")
@@ -79,14 +88,23 @@ async def _schema_faults(session: Session) -> list[str]:
     return faults
 
 
-def _expected() -> list[tuple[str, str]]:
-    return [*(("table", name) for name in TABLES), *(("index", name) for name in INDEXES)]
+async def _without_vectors(session: Session) -> list[str]:
+    [[(count,)]] = await session.ask(
+        ("SELECT count(*) FROM record r WHERE NOT EXISTS (SELECT FROM meaning m WHERE m.key = r.key)", ())
+    )
+    return [f"{count} records have no vector; run `memhub reembed`"] if count else []
 
 
 async def _compact(session: Session) -> None:
+    [tables] = await session.ask(
+        (
+            "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'",
+            (),
+        )
+    )
     await session.ask(("SET statement_timeout = 0", ()))
     try:
-        for table in TABLES:
+        for (table,) in tables:
             await session.ask((f"VACUUM (FULL, ANALYZE) {table}", ()))
     finally:
         await session.ask(("RESET statement_timeout", ()))

@@ -15,6 +15,7 @@ from memhub.scope import Scope
 from memhub.search.indexing import Slot, change, drop, insert
 from memhub_adapters.postgres.book import Book, Entry
 from memhub_adapters.postgres.loading import Needs, load
+from memhub_adapters.postgres.meaning import Meant
 from memhub_adapters.postgres.reads import get
 from memhub_adapters.postgres.saving import save
 from memhub_adapters.postgres.scopes import reached
@@ -28,7 +29,7 @@ _PURGE_RECORDS: Final = (
 _OF_SCOPE: Final = (("posting", "scope"), ("fresh", "scope"), ("ledger", "scope"), ("scope", "id"))
 
 
-async def observe(session: Session, write: Write) -> Observed:
+async def observe(session: Session, write: Write, meant: Meant | None) -> Observed:
     """Store an observation, or answer a key that was seen before."""
     records = new_records(write)
     named = [record.supersedes for record in records if record.supersedes is not None]
@@ -45,23 +46,33 @@ async def observe(session: Session, write: Write) -> Observed:
         change(book, book.slot(held[record.id].key), record)
     if key is not None:
         book.noted = Entry(write.scope, key, write.digest, [record.id for record in records])
-    await save(session, book)
+    await save(session, book, meant)
     return Observed(records=tuple(records))
 
 
-async def update(session: Session, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
+async def update(
+    session: Session, id: str, patch: Patch, meant: Meant | None, *, revision: str | None, now: datetime
+) -> Record:
     """Apply a patch."""
-    return await _changed(session, id, revision, now, lambda record: patched(record, patch, now=now))
+
+    def step(record: Record) -> Record:
+        return patched(record, patch, now=now)
+
+    return await _changed(session, id, step, meant=meant, revision=revision, now=now)
 
 
 async def invalidate(
     session: Session, id: str, reason: str | None, *, revision: str | None, now: datetime
 ) -> Record:
     """Hide a record and keep it."""
-    return await _changed(session, id, revision, now, lambda record: invalidated(record, reason, now=now))
+
+    def step(record: Record) -> Record:
+        return invalidated(record, reason, now=now)
+
+    return await _changed(session, id, step, revision=revision, now=now)
 
 
-async def delete(session: Session, id: str, *, revision: str | None) -> None:
+async def delete(session: Session, id: str, meant: Meant | None, *, revision: str | None) -> None:
     """Forget a record, its index entries and its place in chain and session."""
     book = await load(session, Needs(ids=[id]))
     slot = _held(book, id)
@@ -73,10 +84,10 @@ async def delete(session: Session, id: str, *, revision: str | None) -> None:
     slot = book.slot(slot.key)
     drop(book, slot)
     book.forget(slot)
-    await save(session, book)
+    await save(session, book, meant)
 
 
-async def restore(session: Session, records: Sequence[Record]) -> Restored:
+async def restore(session: Session, records: Sequence[Record], meant: Meant | None) -> Restored:
     """Write complete records under their own ids."""
     book = await load(session, Needs(new=records, ids=[record.id for record in records]))
     fresh: dict[str, Record] = {}
@@ -89,27 +100,34 @@ async def restore(session: Session, records: Sequence[Record]) -> Restored:
             fresh[record.id] = record
     for record in fresh.values():
         insert(book, *book.new(record))
-    await save(session, book)
+    await save(session, book, meant)
     return Restored({record.id: record.id for record in records})
 
 
-async def purge(session: Session, scope: Scope, *, exact: bool) -> int:
-    """Remove whole scopes: records, index, ledger, and the scopes themselves."""
+async def purge(session: Session, scope: Scope, meant: Meant | None, *, exact: bool) -> int:
+    """Remove whole scopes: records, index, vectors, ledger, and the scopes themselves."""
     condition, values = reached([scope], exact=exact)
     [rows] = await session.ask(
         (f"SELECT s.id FROM scope s WHERE {condition} ORDER BY s.id FOR UPDATE OF s", values)
     )
+    places = _OF_SCOPE if meant is None else (*_OF_SCOPE, ("meaning", "scope"))
     numbers = ([number for (number,) in rows],)
     [[(count,)], *_] = await session.ask(
         (_PURGE_RECORDS, numbers),
-        *((f"DELETE FROM {table} WHERE {column} = ANY(%s::int[])", numbers) for table, column in _OF_SCOPE),
+        *((f"DELETE FROM {table} WHERE {column} = ANY(%s::int[])", numbers) for table, column in places),
         commit=True,
     )
     return int(count)
 
 
 async def _changed(
-    session: Session, id: str, revision: str | None, now: datetime, step: Callable[[Record], Record]
+    session: Session,
+    id: str,
+    step: Callable[[Record], Record],
+    *,
+    meant: Meant | None = None,
+    revision: str | None,
+    now: datetime,
 ) -> Record:
     book = await load(session, Needs(ids=[id]))
     slot = _held(book, id)
@@ -119,7 +137,7 @@ async def _changed(
     record = step(slot.record)
     if record is not slot.record:
         change(book, slot, record)
-        await save(session, book)
+        await save(session, book, meant)
     return record
 
 

@@ -53,6 +53,11 @@ class PostgresSettings(Section):
     schema_name: SchemaName = Field(
         default="memhub", alias="schema", description="Ours alone; made where it is missing."
     )
+    embedder: str | None = Field(
+        default=None,
+        description="One of the section `embedders`, for search by meaning with pgvector 0.8 or newer. "
+        "Without it the store searches by words only.",
+    )
     pool_size: int = Field(default=10, ge=1, le=1000, description="Most connections of this process.")
     pool_timeout: Duration = Field(default=10.0, description="How long a call waits for one of them.")
     connect_timeout: Duration = Field(default=5.0, description="How long a new connection may take.")
@@ -97,20 +102,22 @@ class PostgresSettings(Section):
         )
 
 
-async def build(settings: PostgresSettings, _parts: Parts) -> Adapter:
+async def build(settings: PostgresSettings, parts: Parts) -> Adapter:
     """An adapter that has connected once, its schema made and up to date."""
     from memhub_adapters.postgres import PostgresAdapter
 
+    embedder = None if settings.embedder is None else await parts.embedder(settings.embedder)
     adapter = PostgresAdapter(
         settings.conninfo(),
         schema=settings.schema_name,
+        embedder=embedder,
         pool_size=settings.pool_size,
         pool_timeout=settings.pool_timeout,
         connect_timeout=settings.connect_timeout,
         statement_timeout=settings.statement_timeout,
     )
     try:
-        await adapter.open()
+        await adapter.open(reembedding=parts.reembedding)
     except BaseException:
         await adapter.aclose()
         raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memhub.search.analyzer import ANALYZER, Analysis, Question, analyze, has_words, question
 from memhub.search.documents import BLOCK, STOPS, Document, document, lends, lent_terms, without
-from memhub.search.ranking import Candidate, Ranked, listing_key, rank, ranking, why
+from memhub.search.ranking import Candidate, Ranked, blending, listing_key, rank, ranking, why
 from memhub.search.scores import Scores
 from memhub.search.scoring import Postings, Totals, asked, score
 
@@ -22,6 +22,7 @@ __all__ = [
     "Totals",
     "analyze",
     "asked",
+    "blending",
     "document",
     "has_words",
     "lends",

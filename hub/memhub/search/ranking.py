@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 from memhub.records import Record, Why
 from memhub.search.analyzer import Question
 from memhub.search.documents import document
+from memhub.search.fusion import fused
 from memhub.search.parameters import FOLLOWING, POOL, SESSION, SESSION_BEST, SPEAKER
-from memhub.search.scores import Scores, raised
+from memhub.search.scores import PlainScores, Scores, raised
 
-__all__ = ["Candidate", "Ranked", "Steps", "listing_key", "rank", "ranking", "why"]
+__all__ = ["Candidate", "Ranked", "Steps", "blending", "listing_key", "rank", "ranking", "why"]
 
 
 class Candidate(NamedTuple):
@@ -45,8 +46,8 @@ class Ranked:
 Fetch = Callable[[Sequence[int]], Mapping[int, Candidate]]
 """Of these keys, the admitted ones."""
 
-Steps = Generator[Sequence[int], Mapping[int, Candidate] | None, list[Ranked]]
-"""Begun by sending None."""
+Steps = Generator[Sequence[int], Any, list[Ranked]]
+"""Yields keys, is sent what `Fetch` would give for them; begun by sending None."""
 
 
 def listing_key(record: Record) -> tuple[datetime, datetime, int, str]:
@@ -73,6 +74,26 @@ def rank(scores: Scores, limit: int, fetch: Fetch, *, turns: bool) -> list[Ranke
 def ranking(scores: Scores, limit: int, *, turns: bool) -> Steps:
     """`rank` for those who cannot fetch in between: yields keys, is sent the admitted ones of them."""
     pool = yield from _pool(scores, max(POOL, limit) if turns else limit)
+    return _boosted(pool, scores, limit, turns=turns)
+
+
+def blending(scores: Scores, meaning: Mapping[int, float], limit: int, *, turns: bool) -> Steps:
+    """`ranking` by words and meaning, fused by relative scores.
+
+    `meaning` holds how near the nearest records are, POOL of them or `limit`, of those admitted.
+    """
+    size = max(POOL, limit)
+    pool = dict((yield from _pool(scores, size)))
+    words = {key: scores.base(key) for key in pool}
+    if others := [key for key in meaning if key not in pool]:
+        pool |= yield others
+    blend = fused(words, {key: near for key, near in meaning.items() if key in pool})
+    best = {key: pool[key] for key in _best(pool, blend, size)}
+    return _boosted(best, PlainScores(blend, scores.named), limit, turns=turns)
+
+
+def _boosted(pool: Mapping[int, Candidate], scores: Scores, limit: int, *, turns: bool) -> list[Ranked]:
+    """The best of a pool, once turns have gained from those around them."""
     following = _following(pool, scores) if turns else {}
     values = {key: raised(scores, key, following.get(key, 0.0)) for key in pool}
     session = _session_gains(pool, values) if turns else {}

@@ -1,0 +1,181 @@
+"""Vectors beside the records: what an embedder made of each content, searched by pgvector.
+
+A small reach, or a small share of all vectors, is searched exactly, by the index of scopes: an
+approximate index would look through other scopes' vectors for it, and might come back with too few.
+A large one goes through the HNSW index, which scans on until there are enough; where it gives up
+before, the exact way follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from memhub.adapter import Read
+from memhub.embedding import Embedder
+from memhub.errors import InvalidConfig
+from memhub_adapters.postgres.conditions import conditions
+from memhub_adapters.postgres.rows import CANDIDATE
+from memhub_adapters.postgres.session import Row, Session, Statement
+
+__all__ = ["EXACT", "Meaning", "Meant", "Nearby", "found", "identity_of", "literal", "made", "near"]
+
+EXACT: Final = 20_000
+"""Vectors that are compared one by one; more go through the approximate index."""
+
+SHARE: Final = 100
+"""Of so many vectors at least one must be reached, for the approximate index to be of use."""
+
+OLDEST: Final = (0, 8)
+"""The oldest pgvector: earlier ones do not scan on when a filter leaves too few."""
+
+_PLAIN: Final = 2_000
+_HALVED: Final = 4_000
+"""Most dimensions that pgvector indexes, as 32-bit and as 16-bit floats."""
+
+
+_EXTENSION: Final = """
+SELECT e.extversion, n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+WHERE e.extname = 'vector'
+"""
+_SCAN_ON: Final[list[Statement]] = [
+    ("SET LOCAL hnsw.iterative_scan = 'strict_order'", ()),
+    ("SET LOCAL hnsw.ef_search = 200", ()),
+    ("SET LOCAL enable_sort = off", ()),
+]
+"""The HNSW index scans on for what filters take away; without sorting it is the only way to an order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """An embedder, and where its vectors are: the namespace of pgvector's types."""
+
+    embedder: Embedder
+    namespace: str
+
+    @property
+    def identity(self) -> str:
+        """What the schema remembers of who made its vectors."""
+        return identity_of(self.embedder)
+
+    @property
+    def type(self) -> str:
+        """The type of a vector: 16-bit floats where 32-bit ones have no index."""
+        name = "vector" if self.embedder.dimensions <= _PLAIN else "halfvec"
+        return f'"{self.namespace}".{name}'
+
+    def table(self, name: str) -> Statement:
+        """Makes a table of vectors without its index."""
+        size = self.embedder.dimensions
+        columns = (
+            f"key bigint PRIMARY KEY, scope integer NOT NULL, embedding {self.type}({size}), revision text"
+        )
+        return f"CREATE TABLE {name}({columns})", ()
+
+    def indexes(self, name: str) -> list[Statement]:
+        """Makes the indexes of a table of vectors."""
+        kind = "vector" if self.type.endswith(".vector") else "halfvec"
+        operators = f'"{self.namespace}".{kind}_cosine_ops'
+        return [
+            (f"CREATE INDEX {name}_scope ON {name}(scope)", ()),
+            (f"CREATE INDEX {name}_near ON {name} USING hnsw(embedding {operators})", ()),
+        ]
+
+    def stored(self, vectors: Mapping[int, Sequence[float]], table: str = "meaning") -> Statement:
+        """Stores vectors by the keys of their records."""
+        sql = (
+            f"INSERT INTO {table}(key, scope, embedding) "
+            f"SELECT key, key >> 32, embedding::{self.type} FROM unnest(%s::bigint[], %s::text[]) "
+            "AS given(key, embedding) ON CONFLICT (key) DO UPDATE SET embedding = excluded.embedding"
+        )
+        return sql, (list(vectors), list(map(literal, vectors.values())))
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What a write stores beside its records: vectors by the content that they were made of."""
+
+    meaning: Meaning
+    vectors: Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """A question's vector, None where it has no direction. `alone`: words do not count."""
+
+    meaning: Meaning
+    vector: str | None
+    alone: bool
+
+
+def identity_of(embedder: Embedder) -> str:
+    """The name of an embedder with its size: vectors of two such names never compare."""
+    return f"{embedder.identity} ({embedder.dimensions} dimensions)"
+
+
+def literal(vector: Sequence[float]) -> str | None:
+    """A vector as pgvector reads it, with the digits of a 32-bit float; None for one without a direction."""
+    if not any(vector):
+        return None
+    return f"[{','.join([format(value, '.8g') for value in vector])}]"
+
+
+async def found(session: Session, embedder: Embedder) -> Meaning | str:
+    """Where the embedder's vectors can be; the reason where the database has no place for them."""
+    [rows] = await session.ask((_EXTENSION, ()))
+    if not rows:
+        return "the database has no pgvector; let an administrator run CREATE EXTENSION vector"
+    [(version, namespace)] = rows
+    if tuple(map(int, version.split(".")[:2])) < OLDEST:
+        return f"the database has pgvector {version}; use {OLDEST[0]}.{OLDEST[1]} or newer"
+    if embedder.dimensions > _HALVED:
+        raise InvalidConfig(
+            f"embedder: gives vectors of {embedder.dimensions} dimensions, and pgvector indexes "
+            f"{_HALVED:,} at most; use a smaller model"
+        )
+    return Meaning(embedder, namespace)
+
+
+async def made(session: Session, meaning: Meaning) -> None:
+    """Make the place of the vectors in a schema that holds no records yet."""
+    note = ("INSERT INTO meta VALUES('embedder', %s)", (meaning.identity,))
+    await session.ask(meaning.table("meaning"), *meaning.indexes("meaning"), note, commit=True)
+
+
+async def near(
+    session: Session, read: Read, nearby: Nearby, reach: Statement, *, limit: int, held: int, stored: int
+) -> list[Row]:
+    """The nearest records that the query admits: CANDIDATE and the cosine, as many as there are up to `limit`.
+
+    `held` is how many records are reached, of `stored` in all.
+    """
+    if nearby.vector is None:
+        return []
+    if held > max(EXACT, stored // SHARE):
+        *_, rows = await session.ask(*_SCAN_ON, _nearest(read, nearby, reach, limit, exact=False))
+        if len(rows) == limit:
+            return rows
+    [rows] = await session.ask(_nearest(read, nearby, reach, limit, exact=True))
+    return rows
+
+
+def _nearest(read: Read, nearby: Nearby, reach: Statement, limit: int, *, exact: bool) -> Statement:
+    where, values = conditions(read)
+    meaning = nearby.meaning
+    distance = f'm.embedding OPERATOR("{meaning.namespace}".<=>) %s::{meaning.type}'
+    if exact:
+        record = f"record r ON r.key = m.key AND r.scope = ANY(reached.ids) AND {where}"
+        scope, order = "m.scope", f"({distance}) + 0"
+    else:
+        # A record for each vector, as they come; its own statement, so that no plan reads them all.
+        record = f"LATERAL (SELECT * FROM record r WHERE r.key = m.key AND {where} LIMIT 1) r ON true"
+        scope, order = "m.scope + 0", distance
+    # What is added keeps the other index out: the planner cannot know which of the two will do.
+    sql = (
+        f"SELECT {CANDIDATE}, 1 - ({distance}) "
+        f"FROM (SELECT ARRAY(SELECT s.id FROM scope s WHERE {reach[0]})) AS reached(ids) "
+        f"CROSS JOIN meaning m JOIN {record} "
+        f"WHERE {scope} = ANY(reached.ids) AND m.embedding IS NOT NULL ORDER BY {order} LIMIT {limit}"
+    )
+    return sql, (nearby.vector, *reach[1], *values, nearby.vector)
