@@ -158,7 +158,8 @@ def test_a_store_without_an_embedder_gets_one(folder: Path) -> None:
             await opened.observe(facts("jasmine tea"))
             with pytest.raises(Unsupported, match="no embedder is configured"):
                 await opened.recall(Query(SCOPE, text="tea", mode="hybrid"))
-            assert await opened.reembed() == 0
+            with pytest.raises(Unsupported, match="no embedder is configured"):
+                await opened.reembed()
         one = adapter(folder, Renamed("model-a"))
         await one.open(reembedding=True)
         async with MemoryStore(one) as opened:
@@ -168,22 +169,19 @@ def test_a_store_without_an_embedder_gets_one(folder: Path) -> None:
     asyncio.run(run())
 
 
-def test_words_cut_by_another_analyzer_are_refused_until_reembedded(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("embedder", [None, Renamed("model-a", fails_after=3)])
+def test_words_cut_by_another_analyzer_are_cut_anew_and_nothing_is_embedded(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, embedder: Embedder | None
 ) -> None:
     async def run() -> None:
-        async with store(folder) as opened:
+        async with store(folder, embedder) as opened:
             await opened.observe(
                 Observation(SCOPE, turns=[Turn("user", "do you like tea"), Turn("assistant", "very much")])
             )
         monkeypatch.setattr("memhub_adapters.qdrant.collection.fingerprint", lambda: "2-ffffffff")
-        assert "another version of the analyzer" in await refused(adapter(folder))
-        one = adapter(folder)
-        await one.open(reembedding=True)
-        async with MemoryStore(one) as opened:
-            assert await opened.reembed() == 2
-        async with store(folder) as opened:
-            assert await texts(opened, text="tea") == ["do you like tea", "very much"]
+        async with store(folder, embedder) as opened:
+            assert await texts(opened, text="tea", mode="keyword") == ["do you like tea", "very much"]
+            assert (await opened._adapter._engine.shape()).sparse == {"words-2-ffffffff"}
 
     asyncio.run(run())
 

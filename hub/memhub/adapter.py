@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memhub.capabilities import Capabilities
-from memhub.errors import HubError, Unsupported
+from memhub.errors import HubError
 from memhub.records import (
     Fact,
     Kind,
@@ -151,9 +151,9 @@ class Adapter(ABC):
     async def reembed(self, progress: Progress | None = None) -> int:
         """Make every vector anew with this adapter's embedder, going on where another run stopped.
 
-        Returns how many records were embedded.
+        Returns how many records were embedded. Needed where `semantic` is among the modes.
         """
-        raise Unsupported(f"{self.capabilities.provider} keeps no vectors, so there is nothing to embed anew")
+        raise NotImplementedError
 
     def upkeep(self) -> Upkeep | None:
         """What looks after the provider's own files, where it has any."""

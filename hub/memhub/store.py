@@ -271,8 +271,9 @@ class MemoryStore:
         """For hosts: make every vector anew with the configured embedder; returns how many records.
 
         Goes on where another run stopped, has no deadline, and is needed after the embedder has
-        changed. Unsupported where the provider keeps no vectors.
+        changed. Unsupported where the store does not search by meaning.
         """
+        self.capabilities.require("semantic", operation="reembed")
         return await self._run(
             "reembed", lambda: self._adapter.reembed(progress), repeatable=True, timeout=None
         )

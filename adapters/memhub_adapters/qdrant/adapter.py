@@ -92,7 +92,7 @@ class QdrantAdapter(Adapter):
         self.capabilities = _BY_WORDS if embedder is None else _WITH_MEANING
         self._engine = engine
         self._where = where
-        self._collection = Collection(engine, embedder, collection)
+        self._collection = Collection(engine, embedder, collection, reembed)
         self._running: set[asyncio.Task[Any]] = set()
 
     @classmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -103,9 +103,19 @@ class Makers:
 
 
 class Collection:
-    """One collection behind an engine: what every verb needs of it."""
+    """One collection behind an engine: what every verb needs of it.
 
-    def __init__(self, engine: Engine, embedder: Embedder | None, name: str) -> None:
+    `rebuild` makes its vectors anew, which is done unasked where only the analyzer has changed.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        embedder: Embedder | None,
+        name: str,
+        rebuild: Callable[[Collection], Awaitable[object]],
+    ) -> None:
+        self._rebuild = rebuild
         self.engine = engine
         self.embedder = embedder
         self.name = name
@@ -118,11 +128,16 @@ class Collection:
         if self._ready:
             return
         noted = await self.noted()
-        if noted is not None and noted != self.makers:
-            raise InvalidConfig(self._mismatch(noted))
+        if (noted.embedder, noted.dimensions) != (self.makers.embedder, self.makers.dimensions):
+            raise InvalidConfig(
+                f"embedder: collection {self.name!r} holds vectors of {noted.told()}, and the configuration "
+                f"has {self.makers.told()}; configure the former, or run `memhub reembed STORE`"
+            )
+        if noted != self.makers:
+            await self._rebuild(self)
         self._ready = True
 
-    async def noted(self) -> Makers | None:
+    async def noted(self) -> Makers:
         """What made the vectors that are there; the collection is made, by today's makers, if there is none."""
         shape = await self.engine.shape()
         note = None if shape is None else await self._note()
@@ -182,17 +197,6 @@ class Collection:
                 f"collection {self.name!r}: was laid out by a newer Memhub ({held['layout']}); upgrade Memhub"
             )
         return Makers(held["analyzer"], held["embedder"], held["dimensions"])
-
-    def _mismatch(self, noted: Makers) -> str:
-        if (noted.embedder, noted.dimensions) != (self.makers.embedder, self.makers.dimensions):
-            return (
-                f"embedder: collection {self.name!r} holds vectors of {noted.told()}, and the configuration "
-                f"has {self.makers.told()}; configure the former, or run `memhub reembed STORE`"
-            )
-        return (
-            f"collection {self.name!r}: its words were cut by another version of the analyzer "
-            f"({noted.analyzer}, now {self.makers.analyzer}); run `memhub reembed STORE`"
-        )
 
 
 _TOUCHED: ContextVar[list[int]] = ContextVar("touched")

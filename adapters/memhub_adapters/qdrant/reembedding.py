@@ -9,7 +9,7 @@ from memhub.search import document, lent_terms
 from memhub.upkeep import Progress
 from memhub_adapters.qdrant.collection import Collection
 from memhub_adapters.qdrant.conditions import RECORDS, any_of, both
-from memhub_adapters.qdrant.engine import Filter, Point, Vector, Vectors
+from memhub_adapters.qdrant.engine import Point, Vector, Vectors
 from memhub_adapters.qdrant.points import Stored, stored_of, word_vector
 from memhub_adapters.qdrant.turns import predecessors
 
@@ -22,23 +22,16 @@ BATCH: Final = 64
 async def reembed(collection: Collection, progress: Progress | None = None) -> int:
     """Give every record the vectors of today's makers, then drop those of earlier ones; how many records.
 
-    A record that has them already is passed over, so a run that was stopped goes on where it was.
-    Meanwhile the collection serves those who have it open as before; once this has ended, they
-    must open it anew.
+    A vector that is there already is kept, so a run that was stopped goes on where it was. Meanwhile
+    the collection serves those who have it open as before; once this has ended, they must open it anew.
     """
     await collection.noted()
     await _make_room(collection)
-    missing = _missing(collection)
-    total, done = await collection.engine.count(missing), 0
-    while rows := await collection.engine.scroll(missing, BATCH):
-        found = [stored for row in rows if (stored := stored_of(row)) is not None]
-        await _store(collection, found)
-        done += len(found)
-        if progress is not None:
-            progress(done, max(done, total))
+    wanted = collection.makers.shape()
+    made = [await _filled(collection, name, progress) for name in (*wanted.dense, *wanted.sparse)]
     await collection.keep_note(collection.makers)
     await _drop_others(collection)
-    return done
+    return max(made)
 
 
 async def _make_room(collection: Collection) -> None:
@@ -52,26 +45,34 @@ async def _make_room(collection: Collection) -> None:
             await collection.engine.add_vector(name, None)
 
 
-def _missing(collection: Collection) -> Filter:
-    """The records that lack a vector that they should have."""
-    wanted = collection.makers.shape()
-    lacking = [{"must_not": [{"has_vector": name}]} for name in (*wanted.dense, *wanted.sparse)]
-    return both(RECORDS, {"should": lacking})
+async def _filled(collection: Collection, name: str, progress: Progress | None) -> int:
+    """Give every record that lacks it the vector of this name; how many."""
+    missing = both(RECORDS, {"must_not": [{"has_vector": name}]})
+    total, done = await collection.engine.count(missing), 0
+    while rows := await collection.engine.scroll(missing, BATCH):
+        found = [stored for row in rows if (stored := stored_of(row)) is not None]
+        made = await (
+            _meanings(collection, found) if name == collection.makers.meaning else _words(collection, found)
+        )
+        points = [Point(stored.point, {}, {name: vector}) for stored, vector in zip(found, made, strict=True)]
+        # Each only if its record is still as it was read.
+        where = {"must": [any_of("token", [stored.token for stored in found])]}
+        await collection.write(Vectors(points=points, where=where))
+        done += len(found)
+        if progress is not None:
+            progress(done, max(done, total))
+    return done
 
 
-async def _store(collection: Collection, found: Sequence[Stored]) -> None:
-    """Make and store the vectors of these, each only if its record is still as it was read."""
-    meanings = await collection.embed([stored.record.content for stored in found])
+async def _meanings(collection: Collection, found: Sequence[Stored]) -> Sequence[Vector]:
+    made = await collection.embed([stored.record.content for stored in found])
+    return [vector or [] for vector in made]
+
+
+async def _words(collection: Collection, found: Sequence[Stored]) -> Sequence[Vector]:
     before = await predecessors(collection, found)
-    points = []
-    for stored, meaning in zip(found, meanings, strict=True):
-        lent = lent_terms(before.get(stored.previous or ""))
-        vectors: dict[str, Vector] = {collection.makers.words: word_vector(document(stored.record, lent))}
-        if meaning is not None and collection.makers.meaning is not None:
-            vectors[collection.makers.meaning] = meaning
-        points.append(Point(stored.point, {}, vectors))
-    where = {"must": [any_of("token", [stored.token for stored in found])]}
-    await collection.write(Vectors(points=points, where=where))
+    lent = [lent_terms(before.get(stored.previous or "")) for stored in found]
+    return [word_vector(document(stored.record, terms)) for stored, terms in zip(found, lent, strict=True)]
 
 
 async def _drop_others(collection: Collection) -> None:
