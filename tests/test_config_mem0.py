@@ -78,6 +78,7 @@ def test_what_is_valid_shows_no_secret(section: Mapping[str, object]) -> None:
             {"mem0": {"flavor": "self_hosted", "endpoint": f"http://u:{SECRET}@h"}},
             "must be an address such as",
         ),
+        ({"mem0": {"flavor": "self_hosted", "endpoint": "http://h:99999"}}, "must be an address such as"),
         ({"volc_memory": {"api_key": SECRET}}, "stores.cloud.volc_memory.mem0: is required"),
         ({"volc_memory": {"mem0": {}, "api_key": SECRET}}, "volc_memory.mem0.endpoint: is required"),
         (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -74,12 +75,19 @@ _ADDRESS: Final = re.compile(
 
 
 def _http_url(given: str) -> str:
-    if not _ADDRESS.fullmatch(given):
+    if not _is_address(given):
         raise ValueError(
             "must be an address such as http://127.0.0.1:6333 or https://api.example.com/v1; "
             "a key has a field of its own"
         )
     return given.rstrip("/")
+
+
+def _is_address(given: str) -> bool:
+    try:
+        return _ADDRESS.fullmatch(given) is not None and urlsplit(given).port != 0
+    except ValueError:  # a port beyond 65535
+        return False
 
 
 HttpUrl = Annotated[

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from memhub import validation
 from memhub.errors import InvalidInput
-from memhub.records import Attributes, Provenance, Record
+from memhub.records import KINDS, Attributes, Kind, Provenance, Record
 from memhub.scope import Scope
 from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.rows import Row
@@ -26,9 +26,10 @@ __all__ = ["KEY", "Held", "as_stored", "held", "written"]
 KEY: Final = "memhub"
 """The metadata key that is ours."""
 
+_KINDS: Final[Mapping[str, Kind]] = {kind: kind for kind in KINDS}
+_UNKNOWN: Final = Provenance()
 _LIKE_CREATED: Final = ("updated_at", "observed_at")
 _OTHER_TIMES: Final = ("invalid_at", "expires_at")
-_TIMES: Final = (*_LIKE_CREATED, *_OTHER_TIMES)
 _TEXTS: Final = ("invalid_reason", "supersedes", "superseded_by", "target")
 _SAID: Final = ("conversation_id", "run_id", "author", "role")
 _UNSAID: Final[tuple[object, ...]] = (None, (), [], {})
@@ -94,23 +95,28 @@ def as_stored(record: Record, row: Row, user: str, origin: str | None) -> Held:
 
 def _recorded(own: dict[str, Any], row: Row, id: str, scope: Scope) -> Record:
     made = _moment(own["created_at"])
-    times: dict[str, Any] = {name: _moment(own[name]) for name in _TIMES if name in own}
-    texts: dict[str, Any] = {name: _text(own[name]) for name in _TEXTS if name in own}
-    tags, supports, given = own.get("tags", ()), own.get("supports", ()), own.get("attributes")
+    given, payload = own.get("attributes"), own.get("payload")
     return Record(
         id=id,
         scope=scope,
-        kind=validation.kind("kind", own["kind"]),
+        kind=_KINDS[own["kind"]],
         content=row.text,
-        tags=tuple(map(_text, tags)),
+        tags=tuple(map(_text, own.get("tags", ()))),
         attributes=validation.attributes("attributes", given) if given else {},
-        provenance=Provenance(**own.get("provenance", {})),
+        provenance=Provenance(**own["provenance"]) if "provenance" in own else _UNKNOWN,
         created_at=made,
-        **{"updated_at": made, "observed_at": made, **times, **texts},
+        updated_at=_time(own, "updated_at") or made,
+        observed_at=_time(own, "observed_at") or made,
+        invalid_at=_time(own, "invalid_at"),
+        invalid_reason=_name(own, "invalid_reason"),
+        supersedes=_name(own, "supersedes"),
+        superseded_by=_name(own, "superseded_by"),
+        expires_at=_time(own, "expires_at"),
         revision=_revision(own["token"], row.text),
         position=int(own.get("position", 0)),
-        payload=own["payload"][0] if "payload" in own else None,
-        supports=tuple(map(_text, supports)),
+        target=_name(own, "target"),
+        payload=payload[0] if payload is not None else None,
+        supports=tuple(map(_text, own.get("supports", ()))),
     )
 
 
@@ -149,6 +155,16 @@ def _attributes(metadata: Mapping[str, Any]) -> Attributes:
         except InvalidInput:
             continue
     return found
+
+
+def _time(own: Mapping[str, Any], name: str) -> datetime | None:
+    value = own.get(name)
+    return None if value is None else _moment(value)
+
+
+def _name(own: Mapping[str, Any], name: str) -> str | None:
+    value = own.get(name)
+    return None if value is None else _text(value)
 
 
 def _moment(value: str) -> datetime:

@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from memhub import limits
@@ -32,7 +33,7 @@ class Locator:
     @classmethod
     def of(cls, native: str, user: str) -> Locator:
         """The locator of a row."""
-        return cls(native, _digest(user))
+        return cls(native, _place(user))
 
     def text(self) -> str:
         """The id that callers see."""
@@ -47,7 +48,7 @@ class Locator:
 
     def names(self, native: str, user: str) -> bool:
         """Whether a row is the one meant, in the scope meant."""
-        return native == self.native and _digest(user) == self.place
+        return native == self.native and _place(user) == self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,8 @@ class OperationLocator:
     @classmethod
     def of(cls, event: str, user: str, marker: str) -> OperationLocator:
         """The locator of an operation in a scope."""
-        whole = cls(event, _digest(user), marker, user)
-        return whole if len(whole.text()) <= limits.ID_CHARS else cls(event, _digest(user), marker, None)
+        whole = cls(event, _place(user), marker, user)
+        return whole if len(whole.text()) <= limits.ID_CHARS else cls(event, _place(user), marker, None)
 
     def text(self) -> str:
         """The operation id that callers see."""
@@ -84,7 +85,13 @@ class OperationLocator:
 
     def covers(self, user: str | None) -> bool:
         """Whether a row of this native user is in the scope of the operation."""
-        return user is not None and scope_of(user) is not None and _digest(user) == self.place
+        return user is not None and scope_of(user) is not None and _place(user) == self.place
+
+
+@lru_cache(4096)
+def _place(user: str) -> str:
+    """The digest of a native user id."""
+    return _digest(user)
 
 
 def _digest(text: str) -> str:

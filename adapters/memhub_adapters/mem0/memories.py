@@ -180,6 +180,8 @@ def of_scope(rows: Iterable[Row], scope: Scope) -> list[Held]:
 
 async def each(items: Sequence[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
     """The results of `work` on each item, in order, AT_ONCE at a time."""
+    if len(items) == 1:
+        return [await work(items[0])]
     turns = asyncio.Semaphore(AT_ONCE)
 
     async def one(item: T) -> R:
