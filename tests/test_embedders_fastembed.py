@@ -33,7 +33,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "pre_tokenizer": {"type": "Whitespace"},
         "post_processor": None,
         "decoder": None,
-        "model": {"type": "WordLevel", "vocab": {word: n for n, word in enumerate(WORDS)}, "unk_token": "[UNK]"},
+        "model": {
+            "type": "WordLevel",
+            "vocab": {word: n for n, word in enumerate(WORDS)},
+            "unk_token": "[UNK]",
+        },
     }
     (place / "tokenizer.json").write_text(json.dumps(tokenizer))
     (place / "config.json").write_text(json.dumps({"pad_token_id": 0}))
