@@ -55,6 +55,9 @@ async def measure(folder: Path, texts: Texts, size: int) -> list[dict[str, Any]]
     ):
         took = await fill(notes, memories)
         await fill(plain, memories)
+        # What changed within the last two seconds is read again at each look, not only compared.
+        await asyncio.sleep(2.5)
+        await notes.recall(Query(SCOPE))
         ids = [hit.record.id for hit in (await notes.recall(Query(SCOPE, limit=CALLS))).hits]
         rows = [
             await _beside(notes, plain, f"{size:,}: recall", [Query(SCOPE, text=text) for text in questions]),
