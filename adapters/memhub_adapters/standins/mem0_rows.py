@@ -47,6 +47,7 @@ class Row:
     updated: str
     expires: str | None = None
     born: int = 0
+    role: str | None = None
 
 
 class Rows:

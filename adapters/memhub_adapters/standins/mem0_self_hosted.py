@@ -84,6 +84,7 @@ class SelfHostedMem0:
         body: Mapping[str, Any],
     ) -> dict[str, Any]:
         row = self.rows.add(message["content"], ids, metadata, body.get("expiration_date"))
+        row.role = message["role"]
         return {"id": row.id, "memory": row.text, "event": "ADD", "actor_id": None, "role": message["role"]}
 
     def _list(self, request: Request) -> object:
@@ -97,7 +98,8 @@ class SelfHostedMem0:
         shown = [
             row for row in self.rows.of(ids) if _visible(row, request.query.get("show_expired") == "true")
         ]
-        return {"results": [_shown(row) for row in sorted(shown, key=lambda row: row.id)[:most]]}
+        rows = [_shown(row) for row in sorted(shown, key=lambda row: row.id)[:most]]
+        return {"results": [{name: value for name, value in row.items() if name != "score"} for row in rows]}
 
     def _get(self, request: Request, id: str) -> object:
         row = self.rows.all.get(id)
@@ -185,7 +187,7 @@ def _visible(row: Row, show_expired: bool) -> bool:
 
 
 def _shown(row: Row) -> dict[str, Any]:
-    """A row as the server answers it: absent ids are absent keys, and so is an absent expiry."""
+    """A row as the server answers it: absent ids are absent keys, and so are an absent expiry and role."""
     shown: dict[str, Any] = {
         "id": row.id,
         "memory": row.text,
@@ -196,4 +198,5 @@ def _shown(row: Row) -> dict[str, Any]:
         "updated_at": row.updated,
         **row.ids,
     }
-    return shown if row.expires is None else {**shown, "expiration_date": row.expires}
+    more = {"expiration_date": row.expires, "role": row.role}
+    return {**shown, **{name: value for name, value in more.items() if value is not None}}
