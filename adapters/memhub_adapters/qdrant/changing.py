@@ -10,7 +10,7 @@ from memhub.errors import NotFound
 from memhub.records import Patch, Record, Unset
 from memhub.scope import Scope
 from memhub_adapters.qdrant.collection import Collection, new_token
-from memhub_adapters.qdrant.conditions import BESIDE, both, match, of_ids, placed, scoped
+from memhub_adapters.qdrant.conditions import BESIDE, match, of_ids, placed, scoped
 from memhub_adapters.qdrant.engine import Drop, Point, Put, Remove, Row
 from memhub_adapters.qdrant.points import Stored, point_id, stored_of
 from memhub_adapters.qdrant.swaps import Swap, swapped
@@ -58,8 +58,8 @@ async def delete(collection: Collection, id: str, *, revision: str | None) -> No
 
 async def purge(collection: Collection, scope: Scope, *, exact: bool) -> int:
     """Remove all that a scope covers; returns how many records."""
-    records = both(scoped((scope,), exact=exact))
-    ledger = both(scoped((scope,), exact=exact, prefix=BESIDE))
+    records = {"must": scoped((scope,), exact=exact)}
+    ledger = {"must": scoped((scope,), exact=exact, prefix=BESIDE)}
     count = await collection.engine.count(records)
     await collection.write(Drop(records), Drop(ledger))
     return count

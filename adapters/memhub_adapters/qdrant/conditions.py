@@ -78,15 +78,15 @@ BESIDE: Final = "beside "
 """Prefix of the scopes and labels of what is kept beside records; their own are JSON and never begin so."""
 
 
-def scoped(scopes: Sequence[Scope], *, exact: bool, prefix: str = "") -> Filter:
+def scoped(scopes: Sequence[Scope], *, exact: bool, prefix: str = "") -> list[Condition]:
     """What these scopes reach: records, or with BESIDE what is kept beside them."""
     if exact:
-        return {"must": [any_of("scope", [prefix + scope.canonical for scope in scopes])]}
+        return [any_of("scope", [prefix + scope.canonical for scope in scopes])]
     sets = [[prefix + label for label in sorted(scope.labels)] for scope in scopes]
     if all(len(labels) == 1 for labels in sets):
-        return {"must": [any_of("labels", [label for labels in sets for label in labels])]}
-    each = [{"must": [match("labels", label) for label in labels]} for labels in sets]
-    return each[0] if len(each) == 1 else {"should": each}
+        return [any_of("labels", [label for labels in sets for label in labels])]
+    each = [[match("labels", label) for label in labels] for labels in sets]
+    return each[0] if len(each) == 1 else [{"should": [{"must": labels} for labels in each]}]
 
 
 def placed(scope: Scope, prefix: str = "") -> dict[str, Any]:
@@ -97,7 +97,7 @@ def placed(scope: Scope, prefix: str = "") -> dict[str, Any]:
 
 def selected(read: Read) -> Filter:
     """Everything that a query asks but its text."""
-    must: list[Condition] = [scoped(read.scopes, exact=read.exact)]
+    must = scoped(read.scopes, exact=read.exact)
     must_not: list[Condition] = [in_range("expires_at", lte=_time(read.now))]
     if read.kinds:
         must.append(any_of("kind", read.kinds))

@@ -126,7 +126,7 @@ def stored_of(row: Row) -> Stored | None:
         kind=held["kind"],
         content=held["content"],
         tags=tuple(held.get("tags", ())),
-        attributes=json.loads(held.get("attributes", "{}")),
+        attributes=json.loads(held["attributes"]) if "attributes" in held else {},
         provenance=Provenance(
             held.get("conversation"), held.get("run"), held.get("author"), held.get("role")
         ),

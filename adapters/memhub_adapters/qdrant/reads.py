@@ -57,7 +57,7 @@ async def scan(engine: Engine, cursor: str | None, limit: int) -> Page:
 
 async def stats(engine: Engine, scope: Scope | None, *, by_scope: bool, now: datetime) -> Stats:
     """Counts of what a scope covers; bytes for the whole store only."""
-    where = RECORDS if scope is None else both(scoped((scope,), exact=False))
+    where = RECORDS if scope is None else {"must": scoped((scope,), exact=False)}
     gone = {"must": [in_range("expires_at", lte=now.isoformat())]}
     kept = {"must": [where], "must_not": [gone]}
     hidden = {"must": [kept], "must_not": [empty("invalid_at")]}

@@ -51,6 +51,8 @@ async def _filled(collection: Collection, name: str, progress: Progress | None) 
     total, done = await collection.engine.count(missing), 0
     while rows := await collection.engine.scroll(missing, BATCH):
         found = [stored for row in rows if (stored := stored_of(row)) is not None]
+        if not found:
+            break
         made = await (
             _meanings(collection, found) if name == collection.makers.meaning else _words(collection, found)
         )

@@ -7,24 +7,24 @@ here, as everywhere; so is the fusion of words and meaning, by relative scores.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from memhub import filters
 from memhub.adapter import Read
-from memhub.records import Hit, Recalled, Why
-from memhub.search import Candidate, Question, lends, listing_key, question, rank, why
+from memhub.records import Hit, Recalled, Record, Why
+from memhub.search import Candidate, Question, question, rank, why
 from memhub.search.analyzer import words
 from memhub.search.fusion import fused, relative
-from memhub.search.indexing import is_turn
 from memhub.search.parameters import LEXICAL
 from memhub.search.ranking import Ranked
 from memhub.search.scores import PlainScores
 from memhub_adapters.qdrant.collection import Collection
 from memhub_adapters.qdrant.conditions import both, of_ids, scoped, selected
 from memhub_adapters.qdrant.engine import Filter, Row, Search, Sparse
-from memhub_adapters.qdrant.points import Stored, asked_words, stored_of
+from memhub_adapters.qdrant.failure import QdrantFailure
+from memhub_adapters.qdrant.points import asked_words, stored_of
 
 __all__ = ["search"]
 
@@ -40,13 +40,14 @@ TIED: Final = 4
 
 async def search(collection: Collection, read: Read, text: str, mode: str) -> Recalled:
     """The most relevant records that the query admits."""
-    ask = _Ask(collection, read, selected(read), both(scoped(read.scopes, exact=read.exact)), question(text))
+    corpus = {"must": scoped(read.scopes, exact=read.exact)}
+    ask = _Ask(collection, read, selected(read), corpus, question(text))
     if mode == "hybrid":
         return await _hybrid(ask, text)
     if mode == "semantic":
         return await _by_meaning(ask, text)
     rows = await _untied(ask, ask.by_words(max(CANDIDATES, read.limit)), read.limit)
-    return await _ranked(ask, _stored(rows), {row.id: row.score for row in rows}, {})
+    return await _ranked(ask, rows, {row.id: _worth(row) for row in rows}, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,22 +91,17 @@ async def _hybrid(ask: _Ask, text: str) -> Recalled:
     scores = fused({row.id: row.score for row in lexical}, meaning)
     best = sorted(scores, key=lambda point: -scores[point])[: max(CANDIDATES, ask.read.limit)]
     rows = await ask.collection.engine.read(best) if best else []
-    # What has changed since the lists were made may no longer be shown.
-    found = [one for one in _stored(rows) if filters.admits(one.record, ask.read)]
     gains = {id: (1 - LEXICAL) * gain for id, gain in relative(meaning).items()}
-    return await _ranked(ask, found, scores, gains)
+    return await _ranked(ask, [row for row in rows if row.payload.get("type") == "record"], scores, gains)
 
 
 async def _by_meaning(ask: _Ask, text: str) -> Recalled:
     rows = await _untied(ask, await ask.by_meaning(text, ask.read.limit + 1), ask.read.limit)
-    scores = {row.id: row.score for row in rows}
-    found = sorted(_stored(rows), key=lambda one: (scores[one.point], *listing_key(one.record)), reverse=True)
+    best = sorted(rows, key=lambda row: (_worth(row), *_place(row)), reverse=True)[: ask.read.limit]
+    found = [(_record(row), row.score) for row in best]
     explain = ask.read.explain
     return Recalled(
-        tuple(
-            Hit(one.record, scores[one.point], Why(semantic=scores[one.point]) if explain else None)
-            for one in found[: ask.read.limit]
-        )
+        tuple(Hit(record, score, Why(semantic=score) if explain else None) for record, score in found)
     )
 
 
@@ -114,61 +110,82 @@ async def _untied(ask: _Ask, search: Search, limit: int) -> list[Row]:
     while True:
         (rows,) = await ask.collection.engine.search(search)
         if len(rows) < search.limit or _worth(rows[-1]) < _worth(rows[limit - 1]):
-            return [replace(row, score=_worth(row)) for row in rows]
+            return rows
         search = replace(search, limit=TIED * search.limit)
 
 
 async def _ranked(
-    ask: _Ask, found: Sequence[Stored], scores: dict[str, float], meaning: dict[str, float]
+    ask: _Ask, rows: Sequence[Row], scores: Mapping[str, float], meaning: Mapping[str, float]
 ) -> Recalled:
-    """The hits among these candidates, boosts applied; `meaning` is what that added to each score."""
-    numbers = {one.point: number for number, one in enumerate(found)}
-    named = frozenset(numbers[one.point] for one in found if _named(one, ask.asks))
-    values = PlainScores({numbers[one.point]: scores[one.point] for one in found}, named)
-    sessions = {one.session: ~number for number, one in enumerate(found)}
-    candidates = {numbers[one.point]: _candidate(one, numbers, sessions) for one in found}
-    turns = any(is_turn(one.record) for one in found)
-    ranked = rank(values, ask.read.limit, lambda keys: {key: candidates[key] for key in keys}, turns=turns)
+    """The hits among these rows, boosts applied; `meaning` is what that added to each score."""
+    numbers = {row.id: number for number, row in enumerate(rows)}
+    named = frozenset(number for number, row in enumerate(rows) if _named(row, ask.asks))
+    values = PlainScores({number: scores[row.id] for number, row in enumerate(rows)}, named)
+    sessions = {row.payload.get("session"): ~number for number, row in enumerate(rows)}
+    candidates = [_candidate(row, numbers, sessions) for row in rows]
+    turns = any("role" in row.payload for row in rows)
+    order = rank(values, len(rows), lambda keys: {key: candidates[key] for key in keys}, turns=turns)
+    hits: list[tuple[Ranked, Record]] = []
+    for hit in order:
+        record = _record(rows[hit.key])
+        # What has changed since the lists were made may no longer be shown.
+        if filters.admits(record, ask.read):
+            hits.append((hit, record))
+        if len(hits) == ask.read.limit:
+            break
     if not ask.read.explain:
-        return Recalled(tuple(Hit(found[hit.key].record, hit.score) for hit in ranked))
-    values.parts.update(await _parts(ask, found, ranked))
-    hits = []
-    for hit in ranked:
-        one = found[hit.key]
-        reason = replace(why(hit, one.record, ask.asks, values), semantic=meaning.get(one.point, 0.0))
-        hits.append(Hit(one.record, hit.score, reason))
-    return Recalled(tuple(hits))
+        return Recalled(tuple(Hit(record, hit.score) for hit, record in hits))
+    values.parts.update(await _parts(ask, rows, [hit for hit, _ in hits]))
+    return Recalled(
+        tuple(
+            Hit(
+                record,
+                hit.score,
+                replace(why(hit, record, ask.asks, values), semantic=meaning.get(rows[hit.key].id, 0.0)),
+            )
+            for hit, record in hits
+        )
+    )
 
 
-async def _parts(ask: _Ask, found: Sequence[Stored], ranked: Sequence[Ranked]) -> dict[str, dict[int, float]]:
+async def _parts(ask: _Ask, rows: Sequence[Row], hits: Sequence[Ranked]) -> dict[str, dict[int, float]]:
     """By term, what it gives to each hit: asked word by word."""
-    keys = {found[hit.key].point: hit.key for hit in ranked}
+    keys = {rows[hit.key].id: hit.key for hit in hits}
     base = ask.by_words(len(keys), payload=False)
     where = both(base.where, {"must": [of_ids(keys)]})
     terms = asked_words(ask.asks)
     single = [replace(base, vector=Sparse([dimension], [1.0]), where=where) for dimension in terms]
     lists = await ask.collection.engine.search(*single) if keys else []
-    gains = ({keys[row.id]: row.score for row in rows} for rows in lists)
+    gains = ({keys[row.id]: row.score for row in found} for found in lists)
     return dict(zip(terms.values(), gains, strict=False))
 
 
-def _candidate(stored: Stored, numbers: dict[str, int], sessions: dict[str | None, int]) -> Candidate:
-    record = stored.record
+def _candidate(row: Row, numbers: Mapping[str, int], sessions: Mapping[str | None, int]) -> Candidate:
+    held = row.payload
     return Candidate(
-        listing_key(record),
-        sessions[stored.session] if stored.session else None,
-        numbers.get(stored.previous or ""),
-        lends(record) and is_turn(record),
+        _place(row),
+        sessions[held["session"]] if "session" in held else None,
+        numbers.get(held.get("previous", "")),
+        "role" in held and "invalid_at" not in held and "expires_at" not in held,
     )
 
 
-def _named(stored: Stored, asks: Question) -> bool:
-    author = stored.record.provenance.author
-    return bool(author) and not asks.words.isdisjoint(words(author or "", stored=True))
+def _place(row: Row) -> tuple[str, str, int, str]:
+    """The order of a listing. Times as stored sort as the moments that they are."""
+    held = row.payload
+    return (held["observed_at"], held["created_at"], held["position"], held.get("id", row.id))
 
 
-def _stored(rows: Sequence[Row]) -> list[Stored]:
-    return [one for one in map(stored_of, rows) if one is not None]
+def _named(row: Row, asks: Question) -> bool:
+    author = row.payload.get("author")
+    return author is not None and not asks.words.isdisjoint(words(author, stored=True))
+
+
+def _record(row: Row) -> Record:
+    stored = stored_of(row)
+    if stored is None:
+        raise QdrantFailure("UnexpectedAnswer", "done")
+    return stored.record
 
 
 def _worth(row: Row) -> float:
