@@ -81,7 +81,7 @@ def held(row: Row) -> Held | None:
     own = _own(row.metadata.get(KEY))
     try:
         record = _recorded(own, row, id, scope)
-    except (KeyError, TypeError, ValueError, InvalidInput):
+    except (LookupError, TypeError, ValueError, InvalidInput):
         # Someone else's row, or one under whose key of ours someone else wrote.
         return Held(row, row.user, _foreign(row, id, scope))
     return Held(row, row.user, record, own["token"], own.get("origin"))

@@ -179,23 +179,27 @@ def of_scope(rows: Iterable[Row], scope: Scope) -> list[Held]:
 
 
 async def each(items: Sequence[T], work: Callable[[T], Awaitable[R]]) -> list[R]:
-    """The results of `work` on each item, in order, AT_ONCE at a time."""
+    """The results of `work` on each item, in order, AT_ONCE at a time.
+
+    Once one fails, no other is begun; those under way are waited for, so that nothing happens unseen.
+    """
     if len(items) == 1:
         return [await work(items[0])]
-    turns = asyncio.Semaphore(AT_ONCE)
+    turns, done, failed = asyncio.Semaphore(AT_ONCE), dict[int, R](), list[Exception]()
 
-    async def one(item: T) -> R:
+    async def one(number: int, item: T) -> None:
         async with turns:
-            return await work(item)
+            if failed:
+                return
+            try:
+                done[number] = await work(item)
+            except Exception as error:  # noqa: BLE001 - raised below, once the others are done
+                failed.append(error)
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(item)) for item in items]
-    except ExceptionGroup as failed:
-        first = failed.exceptions[0]
-    else:
-        return [task.result() for task in tasks]
-    raise first
+    await asyncio.gather(*(one(number, item) for number, item in enumerate(items)))
+    if failed:
+        raise failed[0]
+    return [done[number] for number in range(len(items))]
 
 
 async def whole(work: Awaitable[T]) -> T:

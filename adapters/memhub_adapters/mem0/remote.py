@@ -81,15 +81,17 @@ class RemoteGateway(Gateway):
     async def rows(self, user: str) -> list[Row]:
         for _ in range(_TRIES):
             rows: dict[str, Row] = {}
-            number, more, count = 1, True, None
+            counts = set[int | None]()
+            number, more = 1, True
             while more:
                 page = self._dialect.page(await self._json(self._dialect.rows(user, number)))
                 if page.cut:
                     raise HttpFailure("TooManyToList", "none")
                 rows |= {row.id: row for row in page.rows}
-                number, more, count = number + 1, page.more, page.count
+                counts.add(page.count)
+                number, more = number + 1, page.more
             # A row deleted between two pages moves another one to a page that has been read.
-            if count is None or len(rows) >= count:
+            if counts <= {None, len(rows)}:
                 return list(rows.values())
         raise HttpFailure("ListingChanged", "none")
 
