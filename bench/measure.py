@@ -40,7 +40,9 @@ async def side_by_side(
     for item in items:
         if raw is not None:
             began = time.perf_counter()
-            raw(item)
+            done = raw(item)
+            if isinstance(done, Awaitable):
+                await done
             pair.raw.append(time.perf_counter() - began)
         began = time.perf_counter()
         await ours(item)

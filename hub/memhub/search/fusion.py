@@ -1,8 +1,8 @@
 """Words and meaning in one order: relative-score fusion.
 
 Each list is brought to 0..1 by its own least and greatest score, and the two are added with fixed
-weights. Ranks are not used: a weaker list would then vote as loudly as the better one (LoCoMo
-R@10: 78.1 this way, 68.4 by reciprocal ranks).
+weights. Ranks are not used: a weaker list would then vote as loudly as the better one (LoCoMo with
+MiniLM, R@10: 75.2 this way, 68.4 by reciprocal ranks).
 """
 
 from __future__ import annotations
