@@ -163,7 +163,8 @@ class Collection:
         try:
             await self.engine.write(*ops)
         except QdrantFailure as failure:
-            touched[:] = [*touched, 1] if failure.effect != "none" else touched
+            if failure.effect != "none":
+                touched.append(1)
             raise
         touched.append(1)
 
