@@ -3,7 +3,9 @@
 import atexit
 import itertools
 import os
-from collections.abc import Callable
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
 import psycopg
@@ -74,3 +76,14 @@ def dsn_for(user: str, password: str) -> str:
     parts = conninfo_to_dict(dsn()) | {"user": user, "password": password}
     host, port, database = parts["host"], parts.get("port", 5432), parts.get("dbname", "postgres")
     return f"postgresql://{user}:{password}@{host}:{port}/{database}"
+
+
+@contextmanager
+def owner_of(schema: str) -> Iterator[str]:
+    """How a role connects that owns a new schema and may nothing else; both go in the end."""
+    name, password = f"{schema}_owner", secrets.token_hex(8)
+    sql(f"CREATE ROLE {name} LOGIN PASSWORD '{password}'")
+    sql(f"CREATE SCHEMA {schema} AUTHORIZATION {name}")
+    yield dsn_for(name, password)
+    drop(schema)
+    sql(f"DROP ROLE {name}")

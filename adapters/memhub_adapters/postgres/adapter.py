@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
@@ -23,7 +23,8 @@ from memhub_adapters.postgres.pool import Pools, parameters_of, where
 from memhub_adapters.postgres.reembedding import reembed
 from memhub_adapters.postgres.schema import mark
 from memhub_adapters.postgres.search import search
-from memhub_adapters.postgres.session import READ, WRITE, Session, perform
+from memhub_adapters.postgres.session import READ, WRITE, Session, Terms, perform
+from memhub_adapters.postgres.tenants import EVERY, Tenants
 from memhub_adapters.postgres.upkeep import PostgresUpkeep
 
 __all__ = ["CAPABILITIES", "PostgresAdapter"]
@@ -82,7 +83,8 @@ class PostgresAdapter(Adapter):
     `pool_size` connections for each event loop; a call waits `pool_timeout` seconds for one. The
     server ends a statement after `statement_timeout` seconds. `embedder` stays the caller's; without
     one, or without pgvector in the database, the store searches by words only, as its capabilities
-    say once it is open. Connects on first use, or by `open`.
+    say once it is open. `rls` is the key of the label that names a scope's tenant; the server then
+    keeps tenants apart by row-level security. Connects on first use, or by `open`.
     """
 
     def __init__(
@@ -91,6 +93,7 @@ class PostgresAdapter(Adapter):
         *,
         schema: str = "memhub",
         embedder: Embedder | None = None,
+        rls: str | None = None,
         pool_size: int = 10,
         pool_timeout: float = 10.0,
         connect_timeout: float = 5.0,
@@ -102,6 +105,7 @@ class PostgresAdapter(Adapter):
         )
         self._schema = schema
         self._embedder = embedder
+        self._tenants = None if rls is None else Tenants(rls)
         self._where = where(parameters)
         self._pools = Pools(parameters, pool_size, pool_timeout)
         self._meaning: Meaning | None = None
@@ -123,15 +127,18 @@ class PostgresAdapter(Adapter):
         raise self.translate(failed) or failed
 
     async def observe(self, write: Write) -> Observed:
+        tenants = self._of([write.scope], "observe")
         meant = await self._meant([item.content for item in write.facts or write.turns])
-        return await self._write(lambda session: writes.observe(session, write, meant))
+        return await self._write(lambda session: writes.observe(session, write, meant), tenants)
 
     async def recall(self, read: Read) -> Recalled:
-        text = read.text
+        text, tenants = read.text, self._of(read.scopes, "recall")
         if text is None:
-            return await self._read(lambda session: reads.listing(session, read))
+            return await self._read(lambda session: reads.listing(session, read), tenants)
         nearby = await self._nearby(read, text)
-        return await self.perform(lambda session: search(session, read, text, nearby), begin=READ)
+        return await self.perform(
+            lambda session: search(session, read, text, nearby), begin=READ, tenants=tenants
+        )
 
     async def get(self, ids: Sequence[str], *, now: datetime) -> list[Record]:
         return await self._read(lambda session: reads.get(session, ids, now=now))
@@ -155,17 +162,22 @@ class PostgresAdapter(Adapter):
         return await self._read(lambda session: reads.scan(session, cursor, limit))
 
     async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
+        self._of([record.scope for record in records], "restore")
         meant = await self._meant([record.content for record in records])
         return await self._write(lambda session: writes.restore(session, records, meant))
 
     async def stats(self, scope: Scope | None, *, by_scope: bool, now: datetime) -> Stats:
+        tenants = None if scope is None else self._of([scope], "stats")
         return await self.perform(
-            lambda session: reads.stats(session, scope, by_scope=by_scope, now=now), begin=READ
+            lambda session: reads.stats(session, scope, by_scope=by_scope, now=now),
+            begin=READ,
+            tenants=tenants,
         )
 
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
+        tenants = self._of([scope], "purge")
         meant = await self._meant([])
-        return await self._write(lambda session: writes.purge(session, scope, meant, exact=exact))
+        return await self._write(lambda session: writes.purge(session, scope, meant, exact=exact), tenants)
 
     async def ping(self) -> None:
         await self._read(lambda session: session.ask(("SELECT 1", ())))
@@ -194,16 +206,36 @@ class PostgresAdapter(Adapter):
         unused = self._embedder is not None and self._mark is not None and self._meaning is None
         return [self.capabilities.why_not("semantic")] if unused else []
 
-    async def perform(self, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
-        """Run a transaction in a schema that is there, up to date; None begins none."""
-        return await perform(self._pools, work, begin=begin, mark=await self._ready())
+    async def perform(
+        self,
+        work: Callable[[Session], Awaitable[T]],
+        *,
+        begin: str | None,
+        tenants: Sequence[str] | None = None,
+    ) -> T:
+        """Run a transaction in a schema that is there, up to date; None begins none.
 
-    async def _read(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        With row-level security it is bound to `tenants`, to none in particular where none are given.
+        """
+        mark = await self._ready()
+        if self._tenants is None:
+            return await perform(self._pools, work, Terms(begin=begin, mark=mark))
+        return await perform(
+            self._pools, work, Terms(begin=begin or READ, mark=mark, tenants=tenants or EVERY)
+        )
+
+    async def _read(self, work: Callable[[Session], Awaitable[T]], tenants: Sequence[str] | None = None) -> T:
         """Run what is one statement, and so sees one snapshot."""
-        return await self.perform(work, begin=None)
+        return await self.perform(work, begin=None, tenants=tenants)
 
-    async def _write(self, work: Callable[[Session], Awaitable[T]]) -> T:
-        return await self.perform(work, begin=WRITE)
+    async def _write(
+        self, work: Callable[[Session], Awaitable[T]], tenants: Sequence[str] | None = None
+    ) -> T:
+        return await self.perform(work, begin=WRITE, tenants=tenants)
+
+    def _of(self, scopes: Iterable[Scope], operation: str) -> Sequence[str] | None:
+        """The tenants of scopes, where they are kept apart. Raises Unsupported for a scope without one."""
+        return None if self._tenants is None else self._tenants.every(scopes, operation)
 
     async def _meant(self, texts: Sequence[str]) -> Meant | None:
         """The vectors of what is about to be stored, made before anything is locked."""
@@ -238,7 +270,9 @@ class PostgresAdapter(Adapter):
 
     async def _open(self, *, reembedding: bool = False) -> str:
         self._pools.here()
-        found = await opened(self._pools, self._schema, self._embedder, reembedding=reembedding)
+        found = await opened(
+            self._pools, self._schema, self._embedder, self._tenants, reembedding=reembedding
+        )
         if isinstance(found, str):
             self.capabilities = _by_words(found)
         self._meaning = found if isinstance(found, Meaning) else None

@@ -15,6 +15,7 @@ from memhub_adapters.postgres.rows import SLOTS, Scopes, slot_of
 from memhub_adapters.postgres.schema import check_guard
 from memhub_adapters.postgres.scopes import Room, held, held_of, made
 from memhub_adapters.postgres.session import Row, Session, Statement
+from memhub_adapters.postgres.tenants import narrowed
 
 __all__ = ["Needs", "load"]
 
@@ -56,7 +57,9 @@ class Needs:
 async def load(session: Session, needs: Needs) -> Book:
     """Lock and load. Raises Unavailable where another version of Memhub has taken over the schema."""
     scopes = list(dict.fromkeys(record.scope for record in needs.new))
+    by_id = session.terms.tenants is not None and not scopes
     parts: dict[str, list[Statement]] = {
+        "bound": [narrowed(needs.ids)] if by_id else [],
         "made": [made(scopes)] if scopes else [],
         "rooms": [held(scopes) if scopes else held_of(needs.ids)],
         "named": [(_NAMED, (list(needs.ids),))] if needs.ids else [],
@@ -69,7 +72,7 @@ async def load(session: Session, needs: Needs) -> Book:
         raise Raced
     parsed = Scopes()
     return Book(
-        [_room(row, session.mark) for row in found["rooms"]],
+        [_room(row, session.terms.mark) for row in found["rooms"]],
         [slot_of(row, parsed) for row in found["named"]],
         [slot_of(row, parsed) for row in found["turns"]],
         next((Entry(*needs.ledger, *row) for row in found["seen"] if needs.ledger), None),

@@ -18,6 +18,7 @@ from memhub.errors import InvalidConfig
 from memhub_adapters.postgres.conditions import conditions
 from memhub_adapters.postgres.rows import CANDIDATE
 from memhub_adapters.postgres.session import Row, Session, Statement
+from memhub_adapters.postgres.tenants import protected
 
 __all__ = ["EXACT", "Meaning", "Meant", "Nearby", "found", "identity_of", "literal", "made", "near"]
 
@@ -140,7 +141,8 @@ async def found(session: Session, embedder: Embedder) -> Meaning | str:
 async def made(session: Session, meaning: Meaning) -> None:
     """Make the place of the vectors in a schema that holds no records yet."""
     note = ("INSERT INTO meta VALUES('embedder', %s)", (meaning.identity,))
-    await session.ask(meaning.table("meaning"), *meaning.indexes("meaning"), note, commit=True)
+    guarded = protected("meaning") if session.terms.tenants is not None else []
+    await session.ask(meaning.table("meaning"), *meaning.indexes("meaning"), *guarded, note, commit=True)
 
 
 async def near(

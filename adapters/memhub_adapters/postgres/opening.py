@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from memhub.embedding import Embedder
@@ -9,7 +10,8 @@ from memhub.errors import InvalidConfig
 from memhub_adapters.postgres.meaning import Meaning, found, identity_of, made
 from memhub_adapters.postgres.pool import Pools
 from memhub_adapters.postgres.schema import locked, mark, prepare
-from memhub_adapters.postgres.session import WRITE, Session, perform
+from memhub_adapters.postgres.session import WRITE, Session, Terms, perform
+from memhub_adapters.postgres.tenants import EVERY, Tenants, secure, settled
 
 __all__ = ["opened"]
 
@@ -19,7 +21,12 @@ _NOTED: Final = (
 
 
 async def opened(
-    pools: Pools, schema: str, embedder: Embedder | None, *, reembedding: bool
+    pools: Pools,
+    schema: str,
+    embedder: Embedder | None,
+    tenants: Tenants | None,
+    *,
+    reembedding: bool,
 ) -> Meaning | str | None:
     """Where the vectors are; the reason why there are none though an embedder is given; None without one.
 
@@ -29,8 +36,16 @@ async def opened(
     async def settle(session: Session) -> Meaning | str | None:
         return await _meaning(session, schema, embedder, reembedding=reembedding)
 
-    await perform(pools, lambda session: prepare(session, schema), begin=WRITE, mark=mark(None))
-    return await perform(pools, settle, begin=WRITE, mark=mark(None))
+    terms = Terms(begin=WRITE, mark=mark(None))
+    await perform(pools, lambda session: prepare(session, schema), terms)
+    await perform(pools, lambda session: _secured(session, schema, tenants), terms)
+    return await perform(pools, settle, terms if tenants is None else replace(terms, tenants=EVERY))
+
+
+async def _secured(session: Session, schema: str, tenants: Tenants | None) -> None:
+    if not await settled(session, tenants):
+        await locked(session, schema)
+        await secure(session, tenants)
 
 
 async def _meaning(

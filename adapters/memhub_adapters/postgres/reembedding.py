@@ -9,6 +9,7 @@ from typing import Final, Protocol, TypeVar
 from memhub.upkeep import Progress
 from memhub_adapters.postgres.meaning import Meaning, literal
 from memhub_adapters.postgres.session import READ, WRITE, Row, Session
+from memhub_adapters.postgres.tenants import protected
 
 __all__ = ["reembed"]
 
@@ -122,6 +123,7 @@ async def _swap(session: Session, meaning: Meaning) -> bool:
         ("DELETE FROM meaning_next n WHERE NOT EXISTS (SELECT FROM record r WHERE r.key = n.key)", ()),
         ("DROP TABLE IF EXISTS meaning", ()),
         *renamed,
+        *(protected("meaning") if session.terms.tenants is not None else []),
         (_NOTE, ("embedder", meaning.identity)),
         ("DELETE FROM meta WHERE name = 'reembedding'", ()),
         commit=True,

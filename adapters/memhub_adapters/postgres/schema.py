@@ -25,7 +25,15 @@ OLDEST_SERVER: Final = 14
 
 TABLES: Final = ("meta", "scope", "record", "posting", "fresh", "ledger")
 INDEXES: Final = (
-    *("meta_pkey", "scope_pkey", "scope_canonical_key", "scope_labels", "record_pkey", "record_id"),
+    *(
+        "meta_pkey",
+        "scope_pkey",
+        "scope_canonical_key",
+        "scope_tenant",
+        "scope_labels",
+        "record_pkey",
+        "record_id",
+    ),
     *("record_listing", "record_turns", "record_previous", "record_hidden", "posting_pkey", "fresh_pkey"),
     "ledger_pkey",
 )
@@ -35,10 +43,11 @@ _V1: Final = """
 CREATE TABLE meta(name text PRIMARY KEY, value text NOT NULL);
 CREATE TABLE scope(
     id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    canonical text COLLATE "C" NOT NULL UNIQUE, labels jsonb NOT NULL,
+    canonical text COLLATE "C" NOT NULL UNIQUE, labels jsonb NOT NULL, tenant text COLLATE "C",
     next bigint NOT NULL DEFAULT 0, count bigint NOT NULL DEFAULT 0, length bigint NOT NULL DEFAULT 0,
     turns bigint NOT NULL DEFAULT 0, fresh integer NOT NULL DEFAULT 0
 ) WITH (fillfactor = 50);
+CREATE INDEX scope_tenant ON scope(tenant);
 CREATE INDEX scope_labels ON scope USING gin(labels) WITH (fastupdate = off);
 CREATE SEQUENCE record_seq;
 CREATE TABLE record(

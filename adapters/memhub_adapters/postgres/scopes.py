@@ -10,10 +10,16 @@ from typing import Final
 from memhub.scope import Scope
 from memhub_adapters.postgres.session import Statement
 
-__all__ = ["GUARD", "ROOM", "Room", "held", "held_of", "made", "reached"]
+__all__ = ["GUARD", "ROOM", "TENANT", "Room", "held", "held_of", "made", "reached"]
 
 GUARD: Final = "(SELECT string_agg(value, ' ' ORDER BY name) FROM meta WHERE name IN ('analyzer', 'embedder', 'version'))"
 """What the schema says of who may use it, see `memhub_adapters.postgres.schema.check_guard`."""
+
+TENANT: Final = (
+    "CASE WHEN labels = '[]' THEN canonical ELSE (SELECT label FROM jsonb_array_elements_text(labels) label "
+    "WHERE label::jsonb ->> 0 = (SELECT value FROM meta WHERE name = 'rls')) END"
+)
+"""Whose a scope is, see `memhub_adapters.postgres.tenants`."""
 
 ROOM: Final = "s.id, s.canonical, s.next, s.count, s.length, s.turns, s.fresh"
 
@@ -43,8 +49,8 @@ def reached(scopes: Sequence[Scope], *, exact: bool) -> Statement:
 def made(scopes: Sequence[Scope]) -> Statement:
     """Makes the scopes that are missing."""
     sql = (
-        "INSERT INTO scope(canonical, labels) "
-        "SELECT g.canonical, g.labels::jsonb FROM unnest(%s::text[], %s::text[]) AS g(canonical, labels) "
+        f"INSERT INTO scope(canonical, labels, tenant) SELECT g.canonical, g.labels, {TENANT} FROM "
+        "(SELECT canonical, labels::jsonb AS labels FROM unnest(%s::text[], %s::text[]) AS g(canonical, labels)) g "
         "WHERE NOT EXISTS (SELECT FROM scope s WHERE s.canonical = g.canonical) ORDER BY g.canonical "
         "ON CONFLICT (canonical) DO NOTHING"
     )

@@ -120,7 +120,7 @@ def _rooms(where: Statement) -> Statement:
 
 def _reach(session: Session, where: Statement, rooms: Sequence[Row]) -> _Reach:
     for room in rooms[:1]:
-        check_guard(room[3], session.mark)
+        check_guard(room[3], session.terms.mark)
     totals = Totals(sum(room[0] for room in rooms), sum(room[1] for room in rooms))
     return _Reach(where, totals, any(room[2] for room in rooms), max((room[4] for room in rooms), default=0))
 

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 import psycopg
@@ -14,12 +15,14 @@ from psycopg.pq import ExecStatus, TransactionStatus
 from memhub_adapters.postgres.errors import Dropped, Raced, Unfinished, lost, repeats
 from memhub_adapters.postgres.pool import Connection, Pools
 
-__all__ = ["READ", "WRITE", "Row", "Session", "Statement", "perform"]
+__all__ = ["READ", "WRITE", "Row", "Session", "Statement", "Terms", "perform"]
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
 Statement = tuple[str, Sequence[object]]
 """SQL and its parameters."""
+
+_BIND: Final = "SELECT set_config('memhub.tenants', array_to_string(%s::text[], chr(31)), true)"
 
 READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 WRITE: Final = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -31,17 +34,31 @@ PAUSE: Final = 0.02
 """Longest pause before the first repeat, in seconds; each further one may be as much longer."""
 
 
-class Session:
-    """One transaction on one connection, begun with its first question.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How a transaction is begun: by a statement, or not at all where there is one statement only.
 
-    `mark` is what the schema must say of who may use it.
+    `mark` is what the schema must say of who may use it. `tenants` are those that it is bound to,
+    None where no policy keeps tenants apart.
     """
 
-    def __init__(self, connection: Connection, *, begin: str | None, mark: str) -> None:
-        self.mark = mark
+    begin: str | None
+    mark: str
+    tenants: Sequence[str] | None = None
+
+    def statements(self) -> list[Statement]:
+        """What comes before the first question."""
+        begin: list[Statement] = [(self.begin, ())] if self.begin else []
+        return begin if self.tenants is None else [*begin, (_BIND, (list(self.tenants),))]
+
+
+class Session:
+    """One transaction on one connection, begun with its first question."""
+
+    def __init__(self, connection: Connection, terms: Terms) -> None:
+        self.terms = terms
         self._connection = connection
-        self._begin = begin
-        self._writes = begin == WRITE
+        self._begin = terms.statements()
         self.committing = False
 
     async def ask(self, *statements: Statement, commit: bool = False) -> list[list[Row]]:
@@ -49,9 +66,9 @@ class Session:
 
         With `commit` the transaction ends there: applied whole, or not at all.
         """
-        begin = [(self._begin, ())] if self._begin else []
+        begin, self._begin = self._begin, []
         end = [("COMMIT", ())] if commit else []
-        self._begin, self.committing = None, commit and self._writes
+        self.committing = commit and self.terms.begin == WRITE
         whole = [*begin, *statements, *end]
         if len(whole) == 1:
             answers = [await self._execute(*whole[0])]
@@ -69,9 +86,7 @@ def _has_rows(answer: psycopg.AsyncCursor[Row]) -> bool:
     return answer.pgresult is not None and answer.pgresult.status == ExecStatus.TUPLES_OK
 
 
-async def perform(
-    pools: Pools, work: Callable[[Session], Awaitable[T]], *, begin: str | None, mark: str
-) -> T:
+async def perform(pools: Pools, work: Callable[[Session], Awaitable[T]], terms: Terms) -> T:
     """Run `work` in a transaction; anew where that cannot apply it twice.
 
     Raises Unfinished when the connection was lost during the commit: it may be applied or not.
@@ -79,7 +94,7 @@ async def perform(
     attempt = 0
     while True:
         try:
-            return await _once(pools, work, begin, mark)
+            return await _once(pools, work, terms)
         except (Raced, Dropped, psycopg.Error) as error:
             attempt += 1
             if attempt == ATTEMPTS or not repeats(error):
@@ -87,10 +102,10 @@ async def perform(
         await asyncio.sleep(random.uniform(0, PAUSE * attempt))  # noqa: S311 - keeps two apart
 
 
-async def _once(pools: Pools, work: Callable[[Session], Awaitable[T]], begin: str | None, mark: str) -> T:
+async def _once(pools: Pools, work: Callable[[Session], Awaitable[T]], terms: Terms) -> T:
     pool = pools.here()
     connection = await pool.take()
-    session = Session(connection, begin=begin, mark=mark)
+    session = Session(connection, terms)
     error: Exception | None = None
     try:
         done = await work(session)

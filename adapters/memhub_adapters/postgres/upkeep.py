@@ -13,6 +13,7 @@ from memhub.upkeep import Progress
 from memhub_adapters.postgres.indexcheck import index_faults, reindex
 from memhub_adapters.postgres.schema import INDEXES, TABLES, VERSION
 from memhub_adapters.postgres.session import READ, WRITE, Session
+from memhub_adapters.postgres.tenants import unprotected
 
 if TYPE_CHECKING:
     from memhub_adapters.postgres.adapter import PostgresAdapter
@@ -47,6 +48,7 @@ class PostgresUpkeep:
         meaning = self._adapter.meaning is not None
         faults = self._adapter.missing
         faults += await self._run(partial(_schema_faults, meaning=meaning), begin=READ)
+        faults += await self._run(unprotected, begin=READ)
         if deep and not faults:
             faults += await self._run(index_faults, begin=READ)
             faults += await self._run(_without_vectors, begin=READ) if meaning else []

@@ -58,6 +58,12 @@ class PostgresSettings(Section):
         description="One of the section `embedders`, for search by meaning with pgvector 0.8 or newer. "
         "Without it the store searches by words only.",
     )
+    rls: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Key of the label that names a scope's tenant, such as tenant: the server then keeps "
+        "tenants apart by row-level security, and every scope of pairs must have the label.",
+    )
     pool_size: int = Field(default=10, ge=1, le=1000, description="Most connections of this process.")
     pool_timeout: Duration = Field(default=10.0, description="How long a call waits for one of them.")
     connect_timeout: Duration = Field(default=5.0, description="How long a new connection may take.")
@@ -111,6 +117,7 @@ async def build(settings: PostgresSettings, parts: Parts) -> Adapter:
         settings.conninfo(),
         schema=settings.schema_name,
         embedder=embedder,
+        rls=settings.rls,
         pool_size=settings.pool_size,
         pool_timeout=settings.pool_timeout,
         connect_timeout=settings.connect_timeout,
