@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,6 +16,7 @@ import pytest
 
 from memhub import (
     AccessDenied,
+    Conflict,
     Fact,
     HubError,
     InvalidConfig,
@@ -29,6 +31,7 @@ from memhub import (
 )
 from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.mem0 import Mem0Adapter, embedded
+from memhub_adapters.mem0.ledger import Entry
 from memhub_adapters.mem0.model import ChatModel
 from memhub_adapters.standins import Fault, Request, Response, Server
 
@@ -105,7 +108,7 @@ asyncio.run(main())
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home", "memories"]
     assert list(home.iterdir()) == []
     made = {path.name for path in (tmp_path / "memories").iterdir()}
-    assert made == {"config.json", "embedder.json", "history.db", "lock", "vectors"}
+    assert made == {"config.json", "embedder.json", "history.db", "ledger.db", "lock", "vectors"}
 
 
 def test_another_embedder_is_refused_by_both_names_until_vectors_are_made_anew(tmp_path: Path) -> None:
@@ -174,6 +177,42 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="another process has the folder open") as caught:
         run(embedded(tmp_path, HashEmbedder()), work)
     assert not caught.value.retryable
+
+
+class Ended(Exception):
+    """The process has ended here."""
+
+
+@pytest.mark.parametrize("said", ["fact", "turns"])
+def test_a_key_holds_though_the_process_ends_before_it_is_noted(tmp_path: Path, said: str) -> None:
+    with model("Drinks oolong") as (server, chat):
+        items = {"facts": [Fact("tea")]} if said == "fact" else {"turns": [Turn("user", "Oolong, please.")]}
+        observation = Observation(ME, **items, idempotency_key="k")
+        adapter = embedded(tmp_path, HashEmbedder(), chat)
+        ledger, notes = adapter._gateway.ledger, []
+
+        async def ending(user: str, key: str, entry: Entry) -> None:
+            notes.append(entry)
+            if len(notes) == 2:
+                raise Ended
+            await note(user, key, entry)
+
+        note, ledger.note = ledger.note, ending
+        with pytest.raises(Unavailable, match="failed with Ended"):
+            run(adapter, lambda store: store.observe(observation))
+        for _ in range(2):
+            again = run(embedded(tmp_path, HashEmbedder(), chat), lambda store: store.observe(observation))
+            assert (again.replayed, len(again.records)) == (True, 1)
+        other = replace(
+            observation, **{name: [replace(one, content="x") for one in some] for name, some in items.items()}
+        )
+        with pytest.raises(Conflict, match="another payload"):
+            run(embedded(tmp_path, HashEmbedder(), chat), lambda store: store.observe(other))
+        assert (
+            len(run(embedded(tmp_path, HashEmbedder(), chat), lambda store: store.recall(Query(ME))).hits)
+            == 1
+        )
+        assert len(server.requests) == (said == "turns")
 
 
 def test_a_damaged_note_is_named(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from memhub.adapter import Adapter, Read, Write
@@ -20,6 +21,7 @@ from memhub_adapters.mem0 import changing, extraction, hosting, reading, writing
 from memhub_adapters.mem0.capabilities import EMBEDDED, PLATFORM, SELF_HOSTED
 from memhub_adapters.mem0.errors import translate
 from memhub_adapters.mem0.gateway import Gateway
+from memhub_adapters.mem0.ledger import Ledger, observed_once
 from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.locks import Locks
 from memhub_adapters.mem0.memories import Memories, each, whole
@@ -79,11 +81,10 @@ class Mem0Adapter(Adapter):
     async def observe(self, write: Write) -> Observed:
         if any(turn.role == "tool" for turn in write.turns):
             self.capabilities.refuse("turns.tool", operation="observe", argument="turns of the role tool")
-        if write.turns:
-            return await extraction.extraction(self._memories, write)
-        if write.facts[0].supersedes is None:
-            return await writing.fact(self._memories, write)
-        return await whole(self._corrected(write))
+        ledger = self._gateway.ledger
+        if write.idempotency_key is None or ledger is None:
+            return await self._stored(write)
+        return await whole(self._stored_once(write, ledger))
 
     async def recall(self, read: Read) -> Recalled:
         if read.text is None:
@@ -124,7 +125,10 @@ class Mem0Adapter(Adapter):
         return await hosting.statistics(self._memories, scope, by_scope=by_scope, now=now)
 
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
-        return await hosting.purged(self._memories, scope)
+        count = await hosting.purged(self._memories, scope)
+        if self._gateway.ledger is not None:
+            await self._gateway.ledger.forget(user_of(scope))
+        return count
 
     async def reembed(self, progress: Progress | None = None) -> int:
         self.capabilities.require("semantic", operation="reembed")
@@ -149,9 +153,20 @@ class Mem0Adapter(Adapter):
         async with self._locks.holding(locator.place):
             yield
 
-    async def _corrected(self, write: Write) -> Observed:
+    async def _stored(self, write: Write, mark: str | None = None) -> Observed:
+        if write.turns:
+            return await extraction.extraction(self._memories, write, mark)
+        if write.facts[0].supersedes is None:
+            return await writing.fact(self._memories, write, mark)
+        return await whole(self._corrected(write, mark))
+
+    async def _stored_once(self, write: Write, ledger: Ledger) -> Observed:
+        async with self._locks.holding(f"{user_of(write.scope)} {write.idempotency_key}"):
+            return await observed_once(ledger, self._memories, write, partial(self._stored, write))
+
+    async def _corrected(self, write: Write, mark: str | None) -> Observed:
         async with self._locks.holding(Locator.of("", user_of(write.scope)).place):
-            return await writing.correction(self._memories, write)
+            return await writing.correction(self._memories, write, mark)
 
     async def _forgotten(self, id: str, revision: str | None) -> None:
         async with self._changing(id):

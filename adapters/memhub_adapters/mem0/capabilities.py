@@ -76,6 +76,7 @@ PLATFORM: Final = replace(
 EMBEDDED: Final = replace(
     SELF_HOSTED,
     revisions=True,
+    idempotency=True,
     reasons={
         **_REASONS,
         "complete_erasure": "deleted bytes stay in its files until these are rewritten",

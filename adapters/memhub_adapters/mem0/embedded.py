@@ -7,7 +7,7 @@ them; a single thread serves both.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from memhub.embedding import Embedder
 from memhub.upkeep import Progress
 from memhub_adapters.mem0.gateway import Added, Gateway, Message, Metadata
+from memhub_adapters.mem0.ledger import Entry, Ledger
 from memhub_adapters.mem0.model import Model
 from memhub_adapters.mem0.rows import Row, row_of, rows_of
 from memhub_adapters.mem0.sdk import opened, ours
@@ -46,6 +47,7 @@ class EmbeddedGateway(Gateway):
         self._thread: ThreadPoolExecutor | None = None
         self._lock = Lock()
         self._memory: Any = None
+        self.ledger = _Ledger(self._run)
 
     async def add(self, user: str, text: str, metadata: Metadata) -> Added:
         message = {"role": "user", "content": text}
@@ -133,6 +135,23 @@ class EmbeddedGateway(Gateway):
         memory, self._memory = self._memory, None
         if memory is not None:
             memory.close()
+
+
+class _Ledger(Ledger):
+    """The ledger beside the memories, on their thread."""
+
+    def __init__(self, run: Callable[[Callable[[Any], Any]], Awaitable[Any]]) -> None:
+        self._run = run
+
+    async def find(self, user: str, key: str) -> Entry | None:
+        found: Entry | None = await self._run(lambda mem0: mem0.ledger.find(user, key))
+        return found
+
+    async def note(self, user: str, key: str, entry: Entry) -> None:
+        await self._run(lambda mem0: mem0.ledger.note(user, key, entry))
+
+    async def forget(self, user: str, key: str | None = None) -> None:
+        await self._run(lambda mem0: mem0.ledger.forget(user, key))
 
 
 def _added(answer: Any) -> Added:  # noqa: ANN401 - mem0ai has no types

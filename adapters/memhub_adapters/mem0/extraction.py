@@ -21,11 +21,14 @@ __all__ = ["awaited", "extraction"]
 Sleep = Callable[[float], Awaitable[None]]
 
 
-async def extraction(memories: Memories, write: Write) -> Observed:
-    """Hand over the turns of a write. What is made of them at once is returned, else the operation."""
+async def extraction(memories: Memories, write: Write, mark: str | None = None) -> Observed:
+    """Hand over the turns of a write. What is made of them at once is returned, else the operation.
+
+    `mark` is kept beside each fact that comes of them.
+    """
     user, record = user_of(write.scope), _template(write)
     messages = [{"role": turn.role, "content": turn.content} for turn in write.turns]
-    metadata = written(record)
+    metadata = written(record, origin=mark)
     try:
         added = await memories.gateway.extract(user, messages, metadata)
     except Failure as failure:

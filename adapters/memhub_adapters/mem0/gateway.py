@@ -5,10 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from memhub.upkeep import Progress
 from memhub_adapters.mem0.rows import Row
+
+if TYPE_CHECKING:
+    from memhub_adapters.mem0.ledger import Ledger
 
 __all__ = ["Added", "Event", "Gateway", "Message", "Metadata"]
 
@@ -37,7 +40,12 @@ class Event:
 
 
 class Gateway(ABC):
-    """One flavor of Mem0. Methods raise the flavor's own failures; absence is None or False."""
+    """One flavor of Mem0. Methods raise the flavor's own failures; absence is None or False.
+
+    `ledger` is where the flavor can keep idempotency keys, if anywhere.
+    """
+
+    ledger: Ledger | None = None
 
     @abstractmethod
     async def add(self, user: str, text: str, metadata: Metadata) -> Added:

@@ -20,6 +20,7 @@ from memhub.embedding import Embedder
 from memhub.errors import HubError
 from memhub_adapters.failure import Failure
 from memhub_adapters.mem0 import vectors
+from memhub_adapters.mem0.ledger import LedgerFile
 from memhub_adapters.mem0.model import Model
 
 __all__ = ["opened", "ours"]
@@ -31,9 +32,10 @@ _STAND_IN: Final = {"provider": "openai", "config": {"api_key": "unused", "model
 class Opened:
     """An open mem0ai `Memory` with the parts of ours that it uses; attributes are the memory's."""
 
-    def __init__(self, memory: Any, parts: Parts) -> None:  # noqa: ANN401 - mem0ai has no types
+    def __init__(self, memory: Any, parts: Parts, ledger: LedgerFile) -> None:  # noqa: ANN401 - mem0ai has no types
         self._memory = memory
         self._parts = parts
+        self.ledger = ledger
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - mem0ai has no types
         return getattr(self._memory, name)
@@ -47,9 +49,10 @@ class Opened:
         return done
 
     def close(self) -> None:
-        """Close the history, the vectors, and the loop that the parts ran on."""
+        """Close the history, the vectors, the ledger, and the loop that the parts ran on."""
         self._memory.close()
         self._memory.vector_store.client.close()
+        self.ledger.close()
         self._parts.close()
 
 
@@ -111,7 +114,7 @@ def opened(folder: Path, embedder: Embedder, model: Model | None, *, reembedding
     memory.embedding_model = memory.llm = parts
     # Words are weighed by a model that fastembed would fetch; without it, search goes by meaning alone.
     memory.vector_store._bm25_encoder = False  # noqa: SLF001 - mem0ai has no setting for it
-    return Opened(memory, parts)
+    return Opened(memory, parts, LedgerFile(folder / "ledger.db"))
 
 
 def ours(error: Exception) -> Exception:

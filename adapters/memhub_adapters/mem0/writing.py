@@ -17,14 +17,14 @@ __all__ = ["correction", "fact"]
 _FIELDS: Final = ("kind", "tags", "attributes", "provenance", "expires_at", "target", "payload", "supports")
 
 
-async def fact(memories: Memories, write: Write) -> Observed:
-    """Store the one fact of a write."""
+async def fact(memories: Memories, write: Write, mark: str | None = None) -> Observed:
+    """Store the one fact of a write; `mark` is kept beside it."""
     [record] = new_records(write)
-    stored = await memories.add(record)
+    stored = await memories.add(record, origin=mark)
     return Observed(records=(stored.record,)) if stored else await _twin(memories, write, record)
 
 
-async def correction(memories: Memories, write: Write) -> Observed:
+async def correction(memories: Memories, write: Write, mark: str | None = None) -> Observed:
     """Store the one fact of a write, then retire what it corrects. The caller holds the scope's lock.
 
     Raises NotFound and Conflict before anything is stored, and Conflict when another process has
@@ -33,7 +33,7 @@ async def correction(memories: Memories, write: Write) -> Observed:
     [record] = new_records(write)
     old = await memories.find(record.supersedes or "")
     superseded([record], {old.record.id: old.record} if old else {}, now=write.now)
-    stored = await memories.add(record)
+    stored = await memories.add(record, origin=mark)
     if stored is None or old is None:
         raise Conflict(
             "supersedes: the scope holds this very text already, and the service merges equal texts"
