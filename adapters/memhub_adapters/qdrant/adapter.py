@@ -183,7 +183,7 @@ class QdrantAdapter(Adapter):
 
     async def aclose(self) -> None:
         here = asyncio.get_running_loop()
-        if running := [task for task in self._running if task.get_loop() is here]:
+        if running := [task for task in list(self._running) if task.get_loop() is here]:
             await asyncio.wait(running)
         await self._engine.aclose()
 

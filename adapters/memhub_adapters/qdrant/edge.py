@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhub.threads import threaded
@@ -27,6 +28,7 @@ class EdgeEngine:
 
     def __init__(self, folder: Path | None) -> None:
         self._temporary = folder is None
+        self._opening = Lock()
         self._folder = folder
         self._lease: Lease | None = None
 
@@ -93,9 +95,10 @@ class EdgeEngine:
 
     @threaded
     def aclose(self) -> None:
-        lease, self._lease = self._lease, None
-        if lease is not None:
-            lease.close()
+        with self._opening:
+            lease, self._lease = self._lease, None
+            if lease is not None:
+                lease.close()
             if self._temporary and self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
                 self._folder = None
@@ -123,11 +126,12 @@ class EdgeEngine:
         raise QdrantFailure(kind, "unknown")
 
     def _shard(self) -> Shard:
-        if self._folder is None:
-            self._folder = Path(tempfile.mkdtemp(prefix="memhub-qdrant-"))
-        if self._lease is None:
-            self._lease = Lease(self._folder)
-        return self._lease.shard()
+        with self._opening:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="memhub-qdrant-"))
+            if self._lease is None:
+                self._lease = Lease(self._folder)
+            return self._lease.shard()
 
 
 def _held(shard: Shard) -> qdrant_edge.EdgeShard:

@@ -15,6 +15,7 @@ _TEXTS: Final = {
     "Unreadable": "the embedded collection cannot be read; restore its folder from a copy",
     "TooLong": "the answer is longer than is ever read; ask for less",
     "UnexpectedAnswer": "the answer is not what Qdrant gives; check that url leads to a Qdrant server",
+    "Exception": "the embedded engine failed; open the store again, and look whether the disk is full",
     "UnsupportedProtocol": "url: is no http or https address",
 }
 """What we say of a failure by its kind; any other is the client's own name for it."""
@@ -32,7 +33,10 @@ _STATUSES: Final[dict[int, tuple[type[HubError], str]]] = {
     ),
     429: (RateLimited, "the server asks for patience"),
 }
-_REFUSED: Final = (Unavailable, "the server refused the request; check its version and the url")
+_REFUSED: Final = (
+    Unavailable,
+    "the server refused the request; open the store again, and check the url and the server's version",
+)
 _FAILED: Final = (Unavailable, "the server failed")
 _SERVER_ERRORS: Final = 500
 
