@@ -97,10 +97,11 @@ async def nearest(texts: list[str], question: str) -> list[str]:
 # What is found
 
 
-@pytest.mark.parametrize("exact", [meaning.EXACT, 0])
-def test_the_nearest_are_found_in_a_scope_among_many_and_never_too_few(schema, monkeypatch, exact):
-    monkeypatch.setattr(meaning, "EXACT", exact)
-    monkeypatch.setattr(meaning, "SHARE", 10**9)
+@pytest.mark.parametrize("way", ["exact", "approximate", "given up"])
+def test_the_nearest_are_found_in_a_scope_among_many_and_never_too_few(schema, monkeypatch, way):
+    # As if vectors were so large, or so small, that there can be but few, or very many, of them.
+    monkeypatch.setattr(meaning, "_ROW", 1 if way == "exact" else 10**9)
+    monkeypatch.setattr(meaning, "_LEAST", 1 if way == "given up" else 20_000)
     mine = sentences(60)
 
     async def use(store: MemoryStore) -> None:

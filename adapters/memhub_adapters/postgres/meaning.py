@@ -1,9 +1,9 @@
 """Vectors beside the records: what an embedder made of each content, searched by pgvector.
 
-A small reach, or a small share of all vectors, is searched exactly, by the index of scopes: an
-approximate index would look through other scopes' vectors for it, and might come back with too few.
-A large one goes through the HNSW index, which scans on until there are enough; where it gives up
-before, the exact way follows.
+There are two ways. The exact one looks at every vector that is reached, by the index of scopes. The
+approximate one, by the HNSW index, meets vectors of all scopes in the order of their nearness, and so
+looks at `limit * all / reached` of them before it has enough. Whichever looks at fewer is taken; where
+the approximate one gives up too early, the exact one follows, so that no scope ever comes back short.
 """
 
 from __future__ import annotations
@@ -20,13 +20,7 @@ from memhub_adapters.postgres.rows import CANDIDATE
 from memhub_adapters.postgres.session import Row, Session, Statement
 from memhub_adapters.postgres.tenants import protected
 
-__all__ = ["EXACT", "Meaning", "Meant", "Nearby", "found", "identity_of", "literal", "made", "near"]
-
-EXACT: Final = 20_000
-"""Vectors that are compared one by one; more go through the approximate index."""
-
-SHARE: Final = 100
-"""Of so many vectors at least one must be reached, for the approximate index to be of use."""
+__all__ = ["Meaning", "Meant", "Nearby", "found", "identity_of", "literal", "made", "near"]
 
 OLDEST: Final = (0, 8)
 """The oldest pgvector: earlier ones do not scan on when a filter leaves too few."""
@@ -35,6 +29,12 @@ _PLAIN: Final = 2_000
 _HALVED: Final = 4_000
 """Most dimensions that pgvector indexes, as 32-bit and as 16-bit floats."""
 
+
+_LEAST: Final = 20_000
+"""Vectors that the approximate index looks at in any case before it gives up."""
+
+_ROW: Final = 64
+"""Bytes of a stored vector beside its numbers."""
 
 _EXTENSION: Final = """
 SELECT e.extversion, n.nspname FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
@@ -65,6 +65,11 @@ class Meaning:
         """The type of a vector: 16-bit floats where 32-bit ones have no index."""
         name = "vector" if self.embedder.dimensions <= _PLAIN else "halfvec"
         return f'"{self.namespace}".{name}'
+
+    @property
+    def bytes(self) -> int:
+        """About what a stored vector takes."""
+        return self.embedder.dimensions * (4 if self.type.endswith(".vector") else 2) + _ROW
 
     def table(self, name: str) -> Statement:
         """Makes a table of vectors without its index."""
@@ -146,16 +151,18 @@ async def made(session: Session, meaning: Meaning) -> None:
 
 
 async def near(
-    session: Session, read: Read, nearby: Nearby, reach: Statement, *, limit: int, held: int, stored: int
+    session: Session, read: Read, nearby: Nearby, reach: Statement, *, limit: int, held: int, size: int
 ) -> list[Row]:
     """The nearest records that the query admits: CANDIDATE and the cosine, as many as there are up to `limit`.
 
-    `held` is how many records are reached, of `stored` in all.
+    `held` is how many records are reached; all vectors take `size` bytes.
     """
     if nearby.vector is None:
         return []
-    if held > max(EXACT, stored // SHARE):
-        *_, rows = await session.ask(*_SCAN_ON, _nearest(read, nearby, reach, limit, exact=False))
+    looked_at = limit * (size // nearby.meaning.bytes) // max(held, 1)
+    if looked_at < held:
+        most = ("SELECT set_config('hnsw.max_scan_tuples', %s::text, true)", (str(2 * looked_at + _LEAST),))
+        *_, rows = await session.ask(*_SCAN_ON, most, _nearest(read, nearby, reach, limit, exact=False))
         if len(rows) == limit:
             return rows
     [rows] = await session.ask(_nearest(read, nearby, reach, limit, exact=True))

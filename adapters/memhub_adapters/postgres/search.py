@@ -37,15 +37,15 @@ from memhub_adapters.postgres.session import Row, Session, Statement
 
 __all__ = ["search"]
 
-_VECTORS: Final = (
-    "coalesce((SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = to_regclass('meaning')), 0)"
-)
-"""About how many vectors there are, as of the last vacuum."""
+_VECTORS: Final = "coalesce(pg_table_size(to_regclass('meaning')), 0)"
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """The scopes that a query reaches, as a condition on `s`, and what is known of them in all."""
+    """The scopes that a query reaches, as a condition on `s`, and what is known of them in all.
+
+    `vectors` is how many bytes those of every scope take.
+    """
 
     where: Statement
     totals: Totals
@@ -153,10 +153,8 @@ class _Seen:
 
     async def near(self, nearby: Nearby, reach: _Reach, limit: int) -> dict[int, float]:
         """The nearest of the admitted records, each with its cosine."""
-        held, stored = reach.totals.count, reach.vectors
-        rows = await near(
-            self._session, self._read, nearby, reach.where, limit=limit, held=held, stored=stored
-        )
+        held, size = reach.totals.count, reach.vectors
+        rows = await near(self._session, self._read, nearby, reach.where, limit=limit, held=held, size=size)
         self._known = {row[0]: candidate_of(row) for row in rows}
         return {row[0]: row[-1] for row in rows}
 
