@@ -1,6 +1,5 @@
 """The stand-ins for Mem0 answer as the services were seen, or are documented, to answer; `mem0ai` is asked too."""
 
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,7 +85,7 @@ def test_a_server_adds_at_once_and_ignores_what_it_does_not_know(server: Asked) 
 
 
 def test_a_server_answers_an_unknown_id_with_null_and_changes_of_it_with_404(server: Asked) -> None:
-    for id in (str(uuid.uuid4()), "no-uuid"):
+    for id in ("0b5c1c0e-7a31-4c0e-9a55-2f6d3a1be001", "no-uuid"):
         assert server("GET", f"/memories/{id}") == (200, None)
         assert server("PUT", f"/memories/{id}", {"text": "x"})[0] == 404
         assert server("DELETE", f"/memories/{id}")[0] == 404
@@ -195,7 +194,7 @@ def test_a_server_gives_the_rows_that_mem0ai_gives(server: Asked, memory: Any) -
         theirs["id"], metadata={"b": 2}
     )
     assert server("GET", f"/memories/{ours['id']}")[1]["metadata"] == memory.get(theirs["id"])["metadata"]
-    assert memory.get(str(uuid.uuid4())) is None
+    assert memory.get("0b5c1c0e-7a31-4c0e-9a55-2f6d3a1be001") is None
 
 
 @pytest.mark.parametrize(
@@ -313,7 +312,7 @@ def test_the_platform_finds_by_its_grammar(platform: Asked) -> None:
     ("id", "answer"),
     [
         ("no-uuid", (400, {"error": "memory_id should be a valid UUID"})),
-        (str(uuid.uuid4()), (404, {"error": "Memory not found!"})),
+        ("0b5c1c0e-7a31-4c0e-9a55-2f6d3a1be001", (404, {"error": "Memory not found!"})),
     ],
 )
 def test_the_platform_tells_a_wrong_id_from_an_unknown_one(platform: Asked, id: str, answer: Any) -> None:
