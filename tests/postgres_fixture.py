@@ -21,14 +21,16 @@ def server() -> Server:
     """A server of this process, started when first asked for, removed at its end."""
     started = Server()
     atexit.register(started.remove)
-    with psycopg.connect(started.dsn, autocommit=True) as connection:
-        connection.execute("CREATE EXTENSION vector")
     return started
 
 
+@cache
 def dsn() -> str:
-    """How tests connect: to `MEMHUB_TEST_POSTGRES_DSN`, else to a server of their own."""
-    return os.environ.get("MEMHUB_TEST_POSTGRES_DSN") or server().dsn
+    """How tests connect: to `MEMHUB_TEST_POSTGRES_DSN`, else to a server of their own; as a superuser."""
+    found = os.environ.get("MEMHUB_TEST_POSTGRES_DSN") or server().dsn
+    with psycopg.connect(found, autocommit=True) as connection:
+        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    return found
 
 
 def new_schema() -> str:

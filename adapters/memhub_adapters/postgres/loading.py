@@ -11,7 +11,7 @@ from memhub.scope import Scope
 from memhub.search.indexing import is_turn
 from memhub_adapters.postgres.book import Book, Entry
 from memhub_adapters.postgres.errors import Raced
-from memhub_adapters.postgres.rows import SLOTS, Scopes, slot_of
+from memhub_adapters.postgres.rows import SLOT, SLOTS, Scopes, slot_of
 from memhub_adapters.postgres.schema import check_guard
 from memhub_adapters.postgres.scopes import Room, held, held_of, made
 from memhub_adapters.postgres.session import Row, Session, Statement
@@ -28,17 +28,18 @@ WHERE r.key = ANY(ARRAY(SELECT key FROM named UNION ALL SELECT previous FROM nam
     OR r.previous = ANY(ARRAY(SELECT key FROM named))
     OR r.id = ANY(ARRAY(SELECT supersedes FROM named UNION ALL SELECT superseded_by FROM named))
 """
-_LAST: Final = "r.role IS NOT NULL ORDER BY r.key DESC LIMIT 1"
+# Lateral, so that each finds its one turn at the end of an index and no plan looks through the scope.
 _LAST_TURNS: Final = f"""
-{SLOTS}
-JOIN unnest(%s::text[], %s::text[]) AS given(canonical, conversation) ON given.canonical = s.canonical
-WHERE r.key = (SELECT r.key FROM record r
-    WHERE r.scope = s.id AND r.conversation = given.conversation AND {_LAST})
+SELECT {SLOT} FROM unnest(%s::text[], %s::text[]) AS given(canonical, conversation)
+JOIN scope s ON s.canonical = given.canonical
+CROSS JOIN LATERAL (SELECT * FROM record r WHERE r.scope = s.id AND r.conversation = given.conversation
+    AND r.role IS NOT NULL ORDER BY r.key DESC LIMIT 1) r
 """
 _LAST_LOOSE_TURNS: Final = f"""
-{SLOTS}
-WHERE s.canonical = ANY(%s::text[]) AND r.key = (SELECT r.key FROM record r
-    WHERE r.scope = s.id AND r.conversation IS NULL AND {_LAST})
+SELECT {SLOT} FROM scope s
+CROSS JOIN LATERAL (SELECT * FROM record r WHERE r.scope = s.id AND r.conversation IS NULL
+    AND r.role IS NOT NULL ORDER BY r.key DESC LIMIT 1) r
+WHERE s.canonical = ANY(%s::text[])
 """
 
 
@@ -57,17 +58,10 @@ class Needs:
 async def load(session: Session, needs: Needs) -> Book:
     """Lock and load. Raises Unavailable where another version of Memhub has taken over the schema."""
     scopes = list(dict.fromkeys(record.scope for record in needs.new))
-    by_id = session.terms.tenants is not None and not scopes
-    parts: dict[str, list[Statement]] = {
-        "bound": [narrowed(needs.ids)] if by_id else [],
-        "made": [made(scopes)] if scopes else [],
-        "rooms": [held(scopes) if scopes else held_of(needs.ids)],
-        "named": [(_NAMED, (list(needs.ids),))] if needs.ids else [],
-        "turns": _last_turns(needs.new),
-        "seen": [_seen(*needs.ledger)] if needs.ledger else [],
-    }
-    answers = iter(await session.ask(*(statement for part in parts.values() for statement in part)))
-    found = {name: [row for _ in part for row in next(answers)] for name, part in parts.items()}
+    found = await _found(session, needs, scopes)
+    if len(found["rooms"]) < len(scopes):
+        await session.ask(made(scopes))
+        found = await _found(session, needs, scopes)
     if len(found["rooms"]) < len(scopes):
         raise Raced
     parsed = Scopes()
@@ -77,6 +71,20 @@ async def load(session: Session, needs: Needs) -> Book:
         [slot_of(row, parsed) for row in found["turns"]],
         next((Entry(*needs.ledger, *row) for row in found["seen"] if needs.ledger), None),
     )
+
+
+async def _found(session: Session, needs: Needs, scopes: Sequence[Scope]) -> dict[str, list[Row]]:
+    """What is there of it: one round trip, whose later statements see what the lock let in."""
+    by_id = session.terms.tenants is not None and not scopes
+    parts: dict[str, list[Statement]] = {
+        "bound": [narrowed(needs.ids)] if by_id else [],
+        "rooms": [held(scopes) if scopes else held_of(needs.ids)],
+        "named": [(_NAMED, (list(needs.ids),))] if needs.ids else [],
+        "turns": _last_turns(needs.new),
+        "seen": [_seen(*needs.ledger)] if needs.ledger else [],
+    }
+    answers = iter(await session.ask(*(statement for part in parts.values() for statement in part)))
+    return {name: [row for _ in part for row in next(answers)] for name, part in parts.items()}
 
 
 def _last_turns(new: Iterable[Record]) -> list[Statement]:

@@ -56,6 +56,8 @@ async def _meaning(
     noted, filled = await _noted(session)
     if noted is None and isinstance(place, Meaning) and not filled:
         await locked(session, schema)
+        # Nor does anybody store a first record without its vector meanwhile.
+        await session.ask(("LOCK TABLE scope IN EXCLUSIVE MODE", ()))
         noted, filled = await _noted(session)
         if noted is None and not filled:
             await made(session, place)

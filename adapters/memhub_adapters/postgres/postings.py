@@ -121,6 +121,8 @@ def _freshen(scope: int, documents: Mapping[int, Document]) -> list[Statement]:
     if not documents:
         return []
     rows = [packed(document) for document in documents.values()]
+    if len(rows) == 1:
+        return [("INSERT INTO fresh VALUES(%s, %s, %s)", (scope, *documents, rows[0]))]
     sql = "INSERT INTO fresh SELECT %s, g.* FROM unnest(%s::bigint[], %s::bytea[]) AS g"
     return [(sql, (scope, list(documents), rows))]
 

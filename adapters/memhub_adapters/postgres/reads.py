@@ -13,7 +13,7 @@ from memhub.records import Hit, Page, Recalled, Record, ScopeCount, Stats
 from memhub.scope import Scope
 from memhub.search import listing_key
 from memhub_adapters.postgres.conditions import conditions
-from memhub_adapters.postgres.rows import SLOTS, Scopes, slot_of
+from memhub_adapters.postgres.rows import SLOT, SLOTS, Scopes, slot_of
 from memhub_adapters.postgres.scopes import reached
 from memhub_adapters.postgres.session import Session
 
@@ -49,8 +49,8 @@ async def listing(session: Session, read: Read) -> Recalled:
         "SELECT r.* FROM reached CROSS JOIN LATERAL ("
         "SELECT r.key, r.observed_at, r.created_at, r.position, r.id FROM record r "
         f"WHERE r.scope = reached.id AND {where} {page}) r {page}) "
-        f"{SLOTS.replace(' FROM record r', ', (SELECT last_value FROM record_seq) FROM record r')} "
-        f"WHERE r.key = ANY(ARRAY(SELECT key FROM page))"
+        f"SELECT {SLOT}, (SELECT last_value FROM record_seq) FROM record r JOIN scope s ON s.id = r.scope "
+        "WHERE r.key = ANY(ARRAY(SELECT key FROM page))"
     )
     [rows] = await session.ask((sql, (*scopes, *values, read.limit + 1, read.limit + 1)))
     parsed = Scopes()

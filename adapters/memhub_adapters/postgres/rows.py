@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from memhub.records import Provenance, Record
@@ -13,12 +13,12 @@ from memhub.search.indexing import Slot
 
 __all__ = [
     "CANDIDATE",
-    "INSERT",
+    "SLOT",
     "SLOTS",
     "UPDATE",
     "Scopes",
     "candidate_of",
-    "columns_of",
+    "inserted",
     "row_of",
     "same_row",
     "slot_of",
@@ -54,25 +54,26 @@ _TYPES: Final = {
 _NAMES: Final = ", ".join(_TYPES)
 _AS_TEXT: Final = {"json": "text", "jsonb": "text"}
 
-SLOTS: Final = (
-    f"SELECT {', '.join(f'r.{name}' for name in _TYPES)}, "
-    "(SELECT f.key FROM record f WHERE f.previous = r.key), s.canonical "
-    "FROM record r JOIN scope s ON s.id = r.scope"
+SLOT: Final = (
+    f"{', '.join(f'r.{name}' for name in _TYPES)}, "
+    "(SELECT f.key FROM record f WHERE f.previous = r.key), s.canonical"
 )
+"""Of a record `r` and its scope `s`, what `slot_of` takes."""
+
+SLOTS: Final = f"SELECT {SLOT} FROM record r JOIN scope s ON s.id = r.scope"
 """Selects rows for `slot_of`; what follows may name the record `r` and its scope `s`."""
 
 _GIVEN: Final = ", ".join(f"%s::{_AS_TEXT.get(type, type)}[]" for type in _TYPES.values())
 _CAST: Final = ", ".join(f"{name}::{type}" for name, type in _TYPES.items())
 
-INSERT: Final = (
+_INSERT: Final = (
     f"INSERT INTO record(scope, {_NAMES}) SELECT key >> 32, {_CAST} FROM unnest({_GIVEN}) AS given({_NAMES})"
 )
-"""Takes one array for each column, see `columns_of`."""
 
-UPDATE: Final = (
-    f"UPDATE record SET ({_NAMES}) = ROW({', '.join(f'%s::{type}' for type in _TYPES.values())}) "
-    "WHERE key = %s"
-)
+_ROW: Final = ", ".join(f"%s::{type}" for type in _TYPES.values())
+_INSERT_ONE: Final = f"INSERT INTO record(scope, {_NAMES}) VALUES(%s, {_ROW})"
+
+UPDATE: Final = f"UPDATE record SET ({_NAMES}) = ROW({_ROW}) WHERE key = %s"
 """Takes a row and its key."""
 
 
@@ -123,9 +124,11 @@ def row_of(slot: Slot) -> tuple[object, ...]:
     )
 
 
-def columns_of(slots: Iterable[Slot]) -> list[list[object]]:
-    """Rows as columns, what INSERT takes."""
-    return [list(column) for column in zip(*map(row_of, slots), strict=True)]
+def inserted(slots: Sequence[Slot]) -> tuple[str, Sequence[object]]:
+    """Stores new slots: one as it is, since arrays of a single value cost more, several as columns."""
+    if len(slots) == 1:
+        return _INSERT_ONE, (slots[0].key >> 32, *row_of(slots[0]))
+    return _INSERT, [list(column) for column in zip(*map(row_of, slots), strict=True)]
 
 
 def slot_of(row: tuple[Any, ...], scopes: Scopes) -> Slot:

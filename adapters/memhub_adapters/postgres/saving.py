@@ -8,7 +8,7 @@ from typing import Final
 from memhub_adapters.postgres import postings
 from memhub_adapters.postgres.book import Book, Entry
 from memhub_adapters.postgres.meaning import Meant
-from memhub_adapters.postgres.rows import INSERT, UPDATE, columns_of, row_of
+from memhub_adapters.postgres.rows import UPDATE, inserted, row_of
 from memhub_adapters.postgres.scopes import Room
 from memhub_adapters.postgres.session import Session, Statement
 
@@ -40,7 +40,7 @@ def _records(book: Book) -> list[Statement]:
         statements.append(("DELETE FROM record WHERE key = ANY(%s::bigint[])", (book.deleted,)))
     statements += [(UPDATE, (*row_of(slot), slot.key)) for slot in book.updated]
     if book.inserted:
-        statements.append((INSERT, columns_of(book.inserted)))
+        statements.append(inserted(book.inserted))
     return statements
 
 

@@ -39,11 +39,12 @@ class Room:
 
 def reached(scopes: Sequence[Scope], *, exact: bool) -> Statement:
     """The condition on `s` that holds for the exact scopes that a query for any of these reaches."""
-    named = [scope.canonical for scope in scopes if exact or scope.name is not None]
+    named = [scope for scope in scopes if exact or scope.name is not None]
     paired = [scope for scope in scopes if not (exact or scope.name is not None)]
-    parts = ["s.canonical = ANY(%s::text[])"] if named else []
+    these, values = _these(named) if named else ("", [])
+    parts = [these] if named else []
     parts += ["s.labels @> %s::jsonb"] * len(paired)
-    return " OR ".join(parts), [*([named] if named else []), *map(_labels, paired)]
+    return " OR ".join(parts), [*values, *map(_labels, paired)]
 
 
 def made(scopes: Sequence[Scope]) -> Statement:
@@ -59,8 +60,8 @@ def made(scopes: Sequence[Scope]) -> Statement:
 
 def held(scopes: Sequence[Scope]) -> Statement:
     """Locks scopes until the transaction ends, so that one write at a time sees and changes each."""
-    condition = "s.canonical = ANY(%s::text[])"
-    return _locked(condition), ([scope.canonical for scope in scopes],)
+    these, values = _these(scopes)
+    return _locked(these), values
 
 
 def held_of(ids: Sequence[str]) -> Statement:
@@ -71,6 +72,13 @@ def held_of(ids: Sequence[str]) -> Statement:
         "WHERE r.id = ANY(%s::text[])))"
     )
     return _locked(condition), (list(ids), list(ids))
+
+
+def _these(scopes: Sequence[Scope]) -> Statement:
+    """The condition on `s` for exact scopes. One, by far the commonest case, is looked up by any plan."""
+    if len(scopes) == 1:
+        return "s.canonical = %s", (scopes[0].canonical,)
+    return "s.canonical = ANY(%s::text[])", ([scope.canonical for scope in scopes],)
 
 
 def _locked(condition: str) -> str:
