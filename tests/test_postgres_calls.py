@@ -210,6 +210,22 @@ def test_more_calls_than_connections_wait_for_one_another(schema):
     assert len(connections(schema)) <= 2
 
 
+def test_writes_that_wait_for_one_scope_leave_connections_to_the_others(schema):
+    async def use() -> None:
+        async with MemoryStore(opened(schema, pool_size=2)) as store:
+            await store.observe(fact("green tea"))
+            with psycopg.connect(dsn()) as holder:
+                holder.execute(f"SELECT FROM {schema}.scope FOR UPDATE")
+                calls = [asyncio.create_task(store.observe(fact(f"tea {n}"))) for n in range(10)]
+                await reached(schema, "FOR UPDATE")
+                await store.observe(Observation(Scope("another"), facts=[Fact("violin")]))
+                assert len(waiting(schema)) == 1
+            await asyncio.gather(*calls)
+            assert len(await contents(store)) == 11
+
+    asyncio.run(use())
+
+
 def test_an_exhausted_pool_says_so_and_heals(schema):
     async def use() -> None:
         adapter = opened(schema, pool_size=1, pool_timeout=0.01)

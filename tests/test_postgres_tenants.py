@@ -198,6 +198,8 @@ def test_vectors_made_anew_are_under_it_too_and_a_check_tells_what_is_not(role, 
 
     async def use(store: MemoryStore) -> None:
         assert await store.reembed() == 84
+        await store.upkeep().compact()
+        assert await store.upkeep().reindex() == 84
         assert await store.upkeep().check(deep=True) == []
         sql(f"ALTER TABLE {schema}.posting NO FORCE ROW LEVEL SECURITY")
         assert await store.upkeep().check() == ["table posting is not under row-level security"]

@@ -129,7 +129,8 @@ class PostgresAdapter(Adapter):
     async def observe(self, write: Write) -> Observed:
         tenants = self._of([write.scope], "observe")
         meant = await self._meant([item.content for item in write.facts or write.turns])
-        return await self._write(lambda session: writes.observe(session, write, meant), tenants)
+        async with self._pools.here().turn(write.scope.canonical):
+            return await self._write(lambda session: writes.observe(session, write, meant), tenants)
 
     async def recall(self, read: Read) -> Recalled:
         text, tenants = read.text, self._of(read.scopes, "recall")
@@ -223,6 +224,10 @@ class PostgresAdapter(Adapter):
         return await perform(
             self._pools, work, Terms(begin=begin or READ, mark=mark, tenants=tenants or EVERY)
         )
+
+    async def perform_bare(self, work: Callable[[Session], Awaitable[T]]) -> T:
+        """Run statements that suffer no transaction around them, bound to nobody."""
+        return await perform(self._pools, work, Terms(begin=None, mark=await self._ready()))
 
     async def _read(self, work: Callable[[Session], Awaitable[T]], tenants: Sequence[str] | None = None) -> T:
         """Run what is one statement, and so sees one snapshot."""

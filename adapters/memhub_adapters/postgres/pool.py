@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 from time import monotonic
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import psycopg
 from psycopg.adapt import AdaptersMap
@@ -52,7 +53,12 @@ class Pool:
         self._patience = patience
         self._permits = asyncio.Semaphore(size)
         self._idle: list[_Idle] = []
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._closed = False
+
+    def turn(self, scope: str) -> asyncio.Lock:
+        """Held while a scope is written, so that those who wait for its row take no connection meanwhile."""
+        return self._turns.setdefault(scope, asyncio.Lock())
 
     async def take(self) -> Connection:
         """A connection that was sound a moment ago, or a new one; give it back.

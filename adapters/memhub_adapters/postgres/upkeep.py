@@ -60,11 +60,14 @@ class PostgresUpkeep:
 
     async def compact(self) -> None:
         """Rewrite every table: calls on it wait until it is done."""
-        await self._run(_compact, begin=None)
+        await self._translated(self._adapter.perform_bare(_compact))
 
-    async def _run(self, work: Callable[[Session], Awaitable[T]], *, begin: str | None) -> T:
+    async def _run(self, work: Callable[[Session], Awaitable[T]], *, begin: str) -> T:
+        return await self._translated(self._adapter.perform(work, begin=begin))
+
+    async def _translated(self, call: Awaitable[T]) -> T:
         try:
-            return await self._adapter.perform(work, begin=begin)
+            return await call
         except HubError:
             raise
         except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
