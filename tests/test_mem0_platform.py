@@ -10,6 +10,7 @@ from memhub import (
     Observation,
     Patch,
     Scope,
+    TimedOut,
     Turn,
     Unavailable,
     Unsupported,
@@ -18,8 +19,10 @@ from memhub_adapters.mem0 import Mem0Adapter, platform, self_hosted
 from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.platform import PlatformDialect
 from memhub_adapters.mem0.remote import FixedKey, RemoteGateway
+from memhub_adapters.mem0.scopes import user_of
 from memhub_adapters.standins import Request, Response, Server
 from memhub_adapters.standins.mem0_platform import PlatformMem0
+from memhub_adapters.standins.mem0_rows import Row
 
 # Turns and operations.
 
@@ -54,6 +57,49 @@ def test_an_operation_is_waited_for_after_a_restart_and_in_a_scope_of_any_length
             assert {one.scope for one in done.records} == {long}
             assert done.operation.status == "succeeded"
         assert slept == [0.25] * 3
+
+
+def test_an_operation_outlives_the_patience_of_who_waits() -> None:
+    mem0 = PlatformMem0(KEY, polls=1_000_000)
+    with Server(mem0) as server:
+
+        async def work(store: MemoryStore) -> None:
+            said = Observation(ME, turns=[Turn("user", "I moved to Porto.")])
+            operation = (await store.observe(said)).operation
+            with pytest.raises(TimedOut) as caught:
+                await store.wait(operation.id, timeout=0.05)
+            assert caught.value.retryable
+            for event in mem0._events.values():
+                event["left"] = 0
+            assert len((await store.wait(operation.id)).records) == 1
+
+        run(platform(http(server), KEY, poll=0.001), work)
+
+
+def test_a_purge_is_whole_though_the_listing_lags_behind() -> None:
+    mem0 = PlatformMem0(KEY)
+    gone: dict[str, Row] = {}
+
+    def lagging(request: Request) -> Response:
+        """Lists once more what has been deleted since the last listing."""
+        if request.method == "DELETE":
+            id = request.path.split("/")[3]
+            gone[id] = mem0.rows.all[id]
+        if request.path != "/v3/memories/":
+            return mem0(request)
+        mem0.rows.all |= gone
+        answer = mem0(request)
+        for id in gone:
+            del mem0.rows.all[id]
+        if answer.body["next"] is None:
+            gone.clear()
+        return answer
+
+    with Server(lagging) as server:
+        for n in range(250):
+            mem0.rows.add(f"memory {n}", {"user_id": user_of(ME)}, {}, None)
+        assert run(platform(http(server), KEY), lambda store: store.purge(ME)) == 250
+        assert mem0.rows.all == {}
 
 
 def test_what_was_deleted_since_is_no_result_of_an_operation() -> None:

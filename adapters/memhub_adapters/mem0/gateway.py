@@ -65,7 +65,7 @@ class Gateway(ABC):
 
     @abstractmethod
     async def some(self, user: str) -> list[Row]:
-        """Some rows of a native user; none only when there are none."""
+        """Every row of a native user, or, where that is more than can be told, some."""
 
     @abstractmethod
     async def search(self, user: str, text: str, most: int) -> list[Row]:

@@ -71,7 +71,9 @@ class OperationLocator:
 
     def text(self) -> str:
         """The operation id that callers see."""
-        given = json.dumps([self.event, self.place, self.marker, self.user], separators=(",", ":"))
+        given = json.dumps(
+            [self.event, self.place, self.marker, self.user], ensure_ascii=False, separators=(",", ":")
+        )
         return _sealed(_OPERATION, base64.urlsafe_b64encode(given.encode()).decode().rstrip("="))
 
     @classmethod

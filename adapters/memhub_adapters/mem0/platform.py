@@ -42,7 +42,7 @@ class PlatformDialect(Dialect):
 
     def rows(self, user: str, page: int) -> Call:
         body = {"filters": _of(user), "show_expired": True}
-        return Call("POST", "/v3/memories/", {"page": str(page), "page_size": "200"}, body)
+        return Call("POST", "/v3/memories/", {"page": str(page), "page_size": "100"}, body)
 
     def page(self, body: Any) -> Page:  # noqa: ANN401 - any JSON value
         if not isinstance(body, dict):
@@ -58,7 +58,7 @@ class PlatformDialect(Dialect):
         return Call("GET", f"/v1/event/{quoted(id)}/")
 
     def users(self, page: int) -> Call:
-        return Call("GET", "/v1/entities/", {"page": str(page), "page_size": "200"})
+        return Call("GET", "/v1/entities/", {"page": str(page), "page_size": "100"})
 
     def users_of(self, body: Any) -> tuple[list[str], bool]:  # noqa: ANN401 - any JSON value
         if not isinstance(body, dict) or not isinstance(body.get("results"), list):

@@ -96,7 +96,8 @@ class RemoteGateway(Gateway):
         raise HttpFailure("ListingChanged", "none")
 
     async def some(self, user: str) -> list[Row]:
-        return self._dialect.page(await self._json(self._dialect.rows(user, 1))).rows
+        page = self._dialect.page(await self._json(self._dialect.rows(user, 1)))
+        return page.rows if page.cut or not page.more else await self.rows(user)
 
     async def search(self, user: str, text: str, most: int) -> list[Row]:
         return self._dialect.found(await self._json(self._dialect.search(user, text, most)))

@@ -40,7 +40,7 @@ async def correction(memories: Memories, write: Write, mark: str | None = None) 
         )
     await _retire(memories, old, stored, write)
     again = await memories.find(old.record.id)
-    if again is None or again.record.superseded_by != stored.record.id:
+    if again is not None and again.record.superseded_by not in (None, stored.record.id):
         await memories.remove(stored)
         raise Conflict(
             f"supersedes: record {old.record.id!r} was superseded meanwhile; correct its successor"
@@ -67,7 +67,9 @@ async def _twin(memories: Memories, write: Write, record: Record) -> Observed:
     same = [one.record for one in await memories.within(record.scope) if one.record.content == record.content]
     if not same:
         raise Unavailable(
-            "the service says that it holds this text, and does not show it yet", retryable=True
+            "the service says that it holds this text, and does not show it yet",
+            retryable=True,
+            unapplied=True,
         )
     for twin in same:
         alive = twin.invalid_at is None and not expired(twin, write.now)

@@ -40,7 +40,7 @@ class VolcDialect(Dialect):
         return super().added(body)
 
     def rows(self, user: str, page: int) -> Call:
-        return Call("GET", "/v1/memories/", {"user_id": user, "page": str(page), "page_size": "200"})
+        return Call("GET", "/v1/memories/", {"user_id": user, "page": str(page), "page_size": "100"})
 
     def page(self, body: Any) -> Page:  # noqa: ANN401 - any JSON value
         """A page where the service knows pages, else everything at once, with or without `results`."""
