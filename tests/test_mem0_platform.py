@@ -1,5 +1,7 @@
 """Mem0's Platform: operations, events, equal texts, metadata."""
 
+from dataclasses import replace
+
 import pytest
 
 from mem0_stores import KEY, ME, http, kept, listed, run, self_hosting
@@ -74,6 +76,27 @@ def test_an_operation_outlives_the_patience_of_who_waits() -> None:
             assert len((await store.wait(operation.id)).records) == 1
 
         run(platform(http(server), KEY, poll=0.001), work)
+
+
+def test_a_read_that_lags_behind_takes_no_correction_back() -> None:
+    mem0 = PlatformMem0(KEY, lag=0)
+    before: dict[str, object] = {}
+
+    def lagging(request: Request) -> Response:
+        """Once a memory has been changed, shows it once more as it was."""
+        if request.method == "PUT":
+            before[request.path] = mem0(replace(request, method="GET")).body
+        if request.method == "GET" and request.path in before:
+            return Response(200, before.pop(request.path))
+        return mem0(request)
+
+    async def work(store: MemoryStore) -> None:
+        [old] = await kept(store, "Prefers tea")
+        await store.observe(Observation(ME, facts=[Fact("Prefers coffee", supersedes=old.id)]))
+        assert await listed(store) == ["Prefers coffee"]
+
+    with Server(lagging) as server:
+        run(platform(http(server), KEY), work)
 
 
 def test_a_purge_is_whole_though_the_listing_lags_behind() -> None:
