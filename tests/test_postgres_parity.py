@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import itertools
 import random
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from memhub import Fact, MemoryStore, Observation, Patch, Provenance, Query, Scope, Turn, changes
 from memhub_adapters.postgres import PostgresAdapter
@@ -155,12 +158,12 @@ async def live(store: MemoryStore, story: Story) -> None:
 
 
 async def answers(store: MemoryStore, story: Story) -> list[tuple]:
-    found = []
-    for _ in range(200):
-        query = story.query()
-        hits = (await store.recall(query)).hits
-        found.append((query, [(hit.record.id, hit.score, hit.why) for hit in hits]))
-    return found
+    queries = [story.query() for _ in range(200)]
+    return [(query, await hits_of(store, query)) for query in queries]
+
+
+async def hits_of(store: MemoryStore, query: Query) -> list[tuple]:
+    return [(hit.record.id, hit.score, hit.why) for hit in (await store.recall(query)).hits]
 
 
 async def told(store: MemoryStore, story: Story, monkeypatch) -> list[tuple]:
@@ -170,22 +173,48 @@ async def told(store: MemoryStore, story: Story, monkeypatch) -> list[tuple]:
     return await answers(store, story)
 
 
-def test_two_hundred_queries_find_the_same_on_both_in_the_same_order(tmp_path, monkeypatch):
-    schema = new_schema()
+async def moved(source: MemoryStore, target: MemoryStore) -> None:
+    """Every record of one store, restored into another."""
+    cursor = None
+    while True:
+        page = await source.scan(cursor, limit=100)
+        await target.restore(page.records)
+        cursor = page.cursor
+        if cursor is None:
+            return
 
-    async def both() -> list[list[tuple]]:
-        found = []
-        for adapter in (SqliteAdapter(tmp_path / "m.db"), PostgresAdapter(dsn(), schema=schema)):
-            story = Story()
-            async with MemoryStore(adapter, clock=story.clock) as store:
-                found.append(await told(store, story, monkeypatch))
+
+@pytest.fixture
+def schemas() -> Iterator[tuple[str, str]]:
+    names = new_schema(), new_schema()
+    yield names
+    for name in names:
+        drop(name)
+
+
+def test_two_hundred_queries_find_the_same_on_both_and_after_a_move(tmp_path, schemas, monkeypatch):
+    one, other = schemas
+
+    async def compare() -> None:
+        story, again = Story(), Story()
+        async with (
+            MemoryStore(SqliteAdapter(tmp_path / "m.db"), clock=story.clock) as sqlite,
+            MemoryStore(PostgresAdapter(dsn(), schema=one), clock=again.clock) as postgres,
+            MemoryStore(PostgresAdapter(dsn(), schema=other), clock=again.clock) as second,
+        ):
+            expected = await told(sqlite, story, monkeypatch)
+            found = await told(postgres, again, monkeypatch)
+            assert_alike(expected, found)
+            await moved(postgres, second)
+            questions = [query for query, _ in expected]
+            assert_alike(expected, [(query, await hits_of(second, query)) for query in questions])
+            for store in (sqlite, postgres, second):
                 assert await store.upkeep().check(deep=True) == []
-        return found
 
-    try:
-        on_sqlite, on_postgres = asyncio.run(both())
-    finally:
-        drop(schema)
-    for one, other in zip(on_sqlite, on_postgres, strict=True):
+    asyncio.run(compare())
+
+
+def assert_alike(expected: list[tuple], found: list[tuple]) -> None:
+    for one, other in zip(expected, found, strict=True):
         assert one == other
-    assert sum(bool(hits) for _, hits in on_sqlite) > 150
+    assert sum(bool(hits) for _, hits in expected) > 150
