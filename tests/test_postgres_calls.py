@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from memhub import Closed, Fact, MemoryStore, Observation, Query, Retry, Scope, TimedOut, Turn, Unavailable
-from memhub_adapters.postgres import PostgresAdapter
+from memhub_adapters.postgres import PostgresAdapter, search
 from postgres_fixture import connections, drop, dsn, dsn_named, new_schema, sql, until
 
 SCOPE = Scope("shared")
@@ -119,6 +119,30 @@ def test_a_store_in_use_is_refused_after_a_fork_and_the_parent_goes_on(schema):
         await store.aclose()
 
     asyncio.run(in_the_parent())
+
+
+# One snapshot
+
+
+def test_a_search_sees_one_moment_though_records_change_between_its_round_trips(schema, monkeypatch):
+    asked = search._Seen.candidates
+
+    async def late(seen, keys):
+        sql(f"UPDATE {schema}.record SET content = 'changed' WHERE key = %s", keys[0])
+        sql(f"DELETE FROM {schema}.record WHERE key = %s", keys[1])
+        return await asked(seen, keys)
+
+    async def use() -> None:
+        async with MemoryStore(opened(schema)) as store:
+            await store.observe(
+                Observation(SCOPE, turns=[Turn("user", "green tea"), Turn("user", "black tea")])
+            )
+            await store.observe(fact("white tea"))
+            monkeypatch.setattr(search._Seen, "candidates", late)
+            hits = (await store.recall(Query(SCOPE, text="tea"))).hits
+            assert {hit.record.content for hit in hits} == {"green tea", "black tea", "white tea"}
+
+    asyncio.run(use())
 
 
 # Cancelled calls
