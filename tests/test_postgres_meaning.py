@@ -36,8 +36,12 @@ class Other(HashEmbedder):
         super().__init__(dimensions)
         self.identity = "other"
         self.fails_after = math.inf
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            await meanwhile()
         self.fails_after -= len(texts)
         if self.fails_after < 0:
             raise Unavailable("the model is away")
@@ -265,6 +269,25 @@ def test_reembedding_goes_over_to_another_embedder_while_others_write(schema):
         assert (await found(store, "written meanwhile 7", mode="semantic"))[0] == "written meanwhile 7"
 
     run(schema, after, Other(), reembedding=True)
+
+
+def test_what_changes_while_it_is_reembedded_is_reembedded_as_it_is_then(schema):
+    async def use(old: MemoryStore) -> None:
+        record = (await old.observe(Observation(SCOPE, facts=[Fact("jasmine tea")]))).records[0]
+        await write(old, *sentences(10))
+        embedder = Other()
+        embedder.meanwhile = lambda: old.update(record.id, Patch(content="a violin rehearsal"))
+        adapter = PostgresAdapter(dsn(), schema=schema, embedder=embedder)
+        await adapter.open(reembedding=True)
+        async with MemoryStore(adapter) as new:
+            await new.reembed()
+            hits = (
+                await new.recall(Query(SCOPE, text="a violin rehearsal", mode="semantic", explain=True))
+            ).hits
+            assert hits[0].record.id == record.id
+            assert hits[0].score == pytest.approx(1.0, abs=1e-6)
+
+    run(schema, use, HashEmbedder(64))
 
 
 def test_a_reembedding_that_was_stopped_goes_on_where_it_was(schema):
