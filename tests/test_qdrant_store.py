@@ -32,7 +32,6 @@ from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.qdrant import MEMORY, QdrantAdapter
 from memhub_adapters.qdrant.engine import Point, Put
 from memhub_adapters.standins import Server
-from memhub_adapters.standins.faults import DROPPED
 from memhub_adapters.standins.qdrant import Qdrant
 from qdrant_folders import quick_folder
 
@@ -276,36 +275,6 @@ def test_what_was_told_survives_a_kill(folder: Path) -> None:
             assert sorted(await texts(opened)) == sorted(f"memory {n}" for n in range(20))
 
     asyncio.run(run())
-
-
-def test_a_delete_that_was_cut_off_has_emptied_its_record() -> None:
-    """The process dies between emptying a point and taking it away."""
-
-    async def run(server: Server) -> None:
-        one = QdrantAdapter.remote(server.url, collection="memories")
-        async with MemoryStore(one, retry=Retry(attempts=1)) as opened:
-            record = (await opened.observe(facts("forget me"))).records[0]
-            seen: list[str] = []
-
-            def last(request: object) -> bool:
-                seen.append(request.path)
-                return seen.count("/collections/memories/points/batch") == 2
-
-            server.faults.order(DROPPED, when=last, times=None)
-            with pytest.raises(Unavailable):
-                await opened.delete(record.id)
-            server.faults.clear()
-            assert await texts(opened) == []
-            rows = await one._engine.scroll({}, 10)
-            assert "forget me" not in repr(rows)
-            with pytest.raises(NotFound):
-                await opened.delete(record.id)
-            assert [row.payload["type"] for row in await one._engine.scroll({}, 10)] == ["note"]
-            assert (await opened.restore([record])).ids == {record.id: record.id}
-            assert await opened.get(record.id) == record
-
-    with Server(Qdrant()) as server:
-        asyncio.run(run(server))
 
 
 def test_a_cancelled_change_is_carried_through(folder: Path) -> None:

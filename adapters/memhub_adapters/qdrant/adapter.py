@@ -159,7 +159,7 @@ class QdrantAdapter(Adapter):
         )
 
     async def delete(self, id: str, *, revision: str | None, now: datetime) -> None:
-        await self._whole(changing.delete(self._collection, id, revision=revision))
+        await self._whole(changing.delete(self._collection, id, revision=revision, now=now))
 
     async def scan(self, cursor: str | None, limit: int, *, now: datetime) -> Page:
         await self._collection.ready()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from memhub.changes import check_revision, expired, invalidated, patched, unlinked
+from memhub.changes import check_revision, expired, invalidated, patched
 from memhub.errors import NotFound
 from memhub.records import Patch, Record, Unset
 from memhub.scope import Scope
-from memhub_adapters.qdrant.collection import Collection, new_token
-from memhub_adapters.qdrant.conditions import BESIDE, match, of_ids, placed, scoped
-from memhub_adapters.qdrant.engine import Drop, Point, Put, Remove, Row
+from memhub_adapters.qdrant.collection import Collection
+from memhub_adapters.qdrant.conditions import BESIDE, scoped
+from memhub_adapters.qdrant.engine import Drop, Row
 from memhub_adapters.qdrant.points import Stored, point_id, stored_of
+from memhub_adapters.qdrant.removing import emptied, finish, finish_left
 from memhub_adapters.qdrant.swaps import Swap, swapped
 from memhub_adapters.qdrant.turns import relend
 
@@ -38,22 +39,17 @@ async def invalidate(
     return await _changed(collection, id, lambda record: invalidated(record, reason, now=now), revision, now)
 
 
-async def delete(collection: Collection, id: str, *, revision: str | None) -> None:
+async def delete(collection: Collection, id: str, *, revision: str | None, now: datetime) -> None:
     """Forget a record: empty its point, then unlink it, then take the point away.
 
     Of several deletes at once one empties the point; for the others there is no record any more.
     """
     while True:
-        stored, _ = await _held(collection, id)
+        stored, _ = await _held(collection, id, now)
         check_revision(stored.record, revision)
-        if await _emptied(collection, stored):
-            break
-    gone = stored.record
-    for link in (gone.supersedes, gone.superseded_by):
-        if link is not None:
-            await _unlink(collection, link, gone)
-    await relend(collection, [(stored, None)])
-    await collection.write(Remove([stored.point]))
+        if await emptied(collection, stored, now):
+            await finish(collection, stored)
+            return
 
 
 async def purge(collection: Collection, scope: Scope, *, exact: bool) -> int:
@@ -85,42 +81,20 @@ async def _changed(
 async def _alive(
     collection: Collection, id: str, revision: str | None, now: datetime, *, vectors: Sequence[str]
 ) -> tuple[Stored, Row]:
-    stored, row = await _held(collection, id, vectors)
+    stored, row = await _held(collection, id, now, vectors)
     if expired(stored.record, now):
         raise NotFound(f"no record {id!r}")
     check_revision(stored.record, revision)
     return stored, row
 
 
-async def _held(collection: Collection, id: str, vectors: Sequence[str] = ()) -> tuple[Stored, Row]:
+async def _held(
+    collection: Collection, id: str, now: datetime, vectors: Sequence[str] = ()
+) -> tuple[Stored, Row]:
     rows = await collection.engine.read([point_id(id)], vectors=vectors)
     stored = stored_of(rows[0]) if rows else None
     if stored is None or stored.record.id != id:
-        if rows and rows[0].payload.get("type") == "emptied":
-            # What an earlier delete left when it was cut off.
-            await collection.write(Drop({"must": [of_ids([rows[0].id]), match("type", "emptied")]}))
+        for row in rows:
+            await finish_left(collection, row, now)
         raise NotFound(f"no record {id!r}")
     return stored, rows[0]
-
-
-async def _emptied(collection: Collection, stored: Stored) -> bool:
-    """Replace a point by one that holds nothing; whether it was us who did."""
-    token = new_token()
-    where = {"must": [match("token", stored.token)]}
-    payload = {"type": "emptied", "token": token, **placed(stored.record.scope, BESIDE)}
-    empty = Point(stored.point, payload)
-    await collection.write(Put(points=[empty], new=False, where=where))
-    rows = await collection.engine.read([stored.point], fields=("token",))
-    return bool(rows) and rows[0].payload.get("token") == token
-
-
-async def _unlink(collection: Collection, link: str, gone: Record) -> None:
-    """Take a deleted record's name out of one that it was linked with."""
-    while True:
-        rows = await collection.engine.read([point_id(link)], vectors=collection.dense)
-        stored = stored_of(rows[0]) if rows else None
-        if stored is None:
-            return
-        changed = unlinked(gone, {link: stored.record})
-        if not changed or not await swapped(collection, [Swap.of(stored, rows[0], changed[0])]):
-            return

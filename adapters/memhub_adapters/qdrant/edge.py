@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhub.threads import threaded
 from memhub_adapters.qdrant import edgewise
-from memhub_adapters.qdrant.engine import ALL, Drop, Filter, Index, Op, Order, Put, Remove, Row, Search, Shape
+from memhub_adapters.qdrant.engine import ALL, Drop, Filter, Index, Op, Order, Put, Row, Search, Shape
 from memhub_adapters.qdrant.failure import QdrantFailure
 from memhub_adapters.qdrant.shards import Lease, Shard
 
@@ -152,6 +152,6 @@ def _create(shard: Shard, shape: Shape, indexes: Mapping[str, Index]) -> None:
 def _operation(op: Op) -> Any:  # noqa: ANN401 - the engine's own, whose stubs are partial
     if isinstance(op, Put):
         return edgewise.put(op)
-    if isinstance(op, Drop | Remove):
+    if isinstance(op, Drop):
         return edgewise.drop(op)
     return edgewise.new_vectors(op)

@@ -16,7 +16,6 @@ from memhub_adapters.qdrant.engine import (
     Order,
     Point,
     Put,
-    Remove,
     Row,
     Search,
     Shape,
@@ -93,9 +92,7 @@ def new_vectors(op: Vectors) -> edge.UpdateOperation:
     return edge.UpdateOperation.update_vectors(points, _filter(op.where))
 
 
-def drop(op: Drop | Remove) -> edge.UpdateOperation:
-    if isinstance(op, Remove):
-        return edge.UpdateOperation.delete_points(list(op.ids))
+def drop(op: Drop) -> edge.UpdateOperation:
     return edge.UpdateOperation.delete_points_by_filter(_filter(op.where))
 
 

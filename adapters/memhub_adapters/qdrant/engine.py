@@ -17,7 +17,6 @@ __all__ = [
     "Order",
     "Point",
     "Put",
-    "Remove",
     "Row",
     "Search",
     "Shape",
@@ -91,13 +90,6 @@ class Drop:
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
-    """Delete these points, those of them that are there."""
-
-    ids: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
 class Order:
     """By an indexed number or time."""
 
@@ -125,7 +117,7 @@ class Shape:
     sparse: frozenset[str]
 
 
-Op = Put | Vectors | Drop | Remove
+Op = Put | Vectors | Drop
 
 
 class Engine(Protocol):

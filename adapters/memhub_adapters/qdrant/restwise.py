@@ -14,7 +14,6 @@ from memhub_adapters.qdrant.engine import (
     Order,
     Point,
     Put,
-    Remove,
     Row,
     Search,
     Shape,
@@ -94,8 +93,6 @@ def operation(op: Op) -> models.UpdateOperation:
         return models.UpdateVectorsOperation(
             update_vectors=models.UpdateVectors(points=held, update_filter=filter_of(op.where))
         )
-    if isinstance(op, Remove):
-        return models.DeleteOperation(delete=models.PointIdsList(points=list(op.ids)))
     return models.DeleteOperation(delete=models.FilterSelector(filter=filter_of(op.where)))
 
 

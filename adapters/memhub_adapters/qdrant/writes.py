@@ -12,9 +12,10 @@ from memhub.changes import expired, new_records, superseded
 from memhub.errors import Conflict
 from memhub.records import Observed, Record, Restored
 from memhub_adapters.qdrant.collection import Collection, held_as, new_token
-from memhub_adapters.qdrant.conditions import BESIDE, match, of_ids, placed
+from memhub_adapters.qdrant.conditions import BESIDE, placed
 from memhub_adapters.qdrant.engine import Drop, Point, Put, Row
 from memhub_adapters.qdrant.points import ledger_id, point_id, record_id, stored_of
+from memhub_adapters.qdrant.removing import finish, left
 from memhub_adapters.qdrant.swaps import Swap, swapped, unswapped
 from memhub_adapters.qdrant.turns import Sessions, relend
 
@@ -68,9 +69,11 @@ async def restore(collection: Collection, records: Sequence[Record], *, now: dat
     if fresh:
         meanings = await collection.embed([record.content for record in fresh.values()])
         first = collection.sequence.take(now, len(fresh))
-        points, ids = await _points(collection, list(fresh.values()), meanings, first, new_token())
-        # An id may still name what a delete that was cut off has left.
-        await collection.write(Drop({"must": [match("type", "emptied"), of_ids(ids)]}), Put(points=points))
+        points, _ = await _points(collection, list(fresh.values()), meanings, first, new_token())
+        for row in rows:
+            if (gone := left(row)) is not None:
+                await finish(collection, gone)
+        await collection.write(Put(points=points))
     return Restored({record.id: record.id for record in records})
 
 
