@@ -1,7 +1,7 @@
 """One script, the stores of one YAML file, equal answers: where memories live is a line of YAML.
 
 Servers are stood in for on this machine. A store whose extra is not installed is left out. `--json`
-prints one object a store, with its provider and its answers.
+prints one object a store, with its provider and its answers. Ends with 1 if the answers differ.
 """
 
 import json
@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from rich.console import Console
+from rich.table import Table
 
 from memhub import Fact, Observation, Patch, Query, Scope
 from memhub.blocking import BlockingMemoryStore
@@ -63,23 +65,41 @@ def servers() -> Iterator[dict[str, str]]:
         yield places
 
 
-def main() -> None:
+def asked_of_all() -> list[dict[str, Any]]:
+    """Of every store whose extra is installed: its name, provider and answers."""
     config = yaml.safe_load(CONFIG.read_text("utf-8"))
-    installed = {name: find_spec(NEEDS[name]) for name in NEEDS}
-    config["stores"] = {
-        name: section for name, section in config["stores"].items() if installed.get(name, True)
-    }
-    rows: list[dict[str, Any]] = []
+    for name, package in NEEDS.items():
+        if not find_spec(package):
+            del config["stores"][name]
     with servers() as places, open_blocking_hub(config, environ=os.environ | places) as hub:
-        for name, memory in hub.items():
-            rows.append({"store": name, "provider": memory.capabilities.provider, "answers": answers(memory)})
+        return [
+            {"store": name, "provider": memory.capabilities.provider, "answers": answers(memory)}
+            for name, memory in hub.items()
+        ]
+
+
+def table(rows: list[dict[str, Any]]) -> Table:
+    """Each question with its answers, and the stores that gave them: one row where all agree."""
+    shown = Table("asked", "answered", "by", title="One script, every store", show_lines=True)
+    for asked in QUESTIONS:
+        stores: dict[str, list[str]] = {}
+        for row in rows:
+            told = "\n".join(row["answers"][asked])
+            stores.setdefault(told, []).append(f"{row['store']} ({row['provider']})")
+        for told, names in stores.items():
+            shown.add_row(asked, told, "\n".join(names))
+    return shown
+
+
+def main() -> None:
+    rows = asked_of_all()
     if "--json" in sys.argv:
         print(*map(json.dumps, rows), sep="\n")
-        return
-    for asked in QUESTIONS:
-        print(asked)
-        for row in rows:
-            print(f"  {row['store']:14} {row['provider']:10} {' | '.join(row['answers'][asked])}")
+    else:
+        Console().print(table(rows))
+    different = [row["store"] for row in rows if row["answers"] != rows[0]["answers"]]
+    if different:
+        sys.exit(f"Other answers than {rows[0]['store']}: {', '.join(different)}")
 
 
 if __name__ == "__main__":
