@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Final, Literal
 
 from memhub.errors import HubError, NativeError
 
-__all__ = ["Effect", "Failure"]
+__all__ = ["CONNECTION", "Effect", "Failure"]
 
 Effect = Literal["none", "unknown", "done"]
 """What a failed call did: nothing; perhaps something, now or later; or what it did it has done."""
+
+
+CONNECTION: Final[Mapping[str, str]] = {
+    "ConnectError": "no connection: nothing listens there, or its name is unknown; check the address, "
+    "and that the server runs",
+    "ProxyError": "no connection: the proxy refuses it",
+    "ReadError": "the connection was lost",
+    "WriteError": "the connection was lost",
+    "CloseError": "the connection was lost",
+    "RemoteProtocolError": "the connection was lost, or what answers speaks no HTTP; check the address",
+}
+"""What httpx's names for a failed connection mean."""
 
 
 class Failure(Exception):

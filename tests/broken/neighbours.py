@@ -151,3 +151,13 @@ class LendsWhatWasSaid(LendsAsBefore):
             self._rooms.remove(after.key, document(after.record, lent_terms(record)))
             self._rooms.add(after.key, document(after.record, lent_terms(slot.record)))
         return record
+
+
+@breaks("a_deleted_turn_leaves_the_others_as_they_were")
+class ForgetsThatOthersSpoke(Bent):
+    async def delete(self, id: str, *, revision: str | None, now: datetime) -> None:
+        slot = self._find(id)
+        await super().delete(id, revision=revision, now=now)
+        if is_turn(slot.record) and slot.previous is None:
+            for room in self._rooms.matching([slot.record.scope], exact=True):
+                room.turns = 0

@@ -17,6 +17,7 @@ from memhub.errors import (
     Unavailable,
 )
 from memhub_adapters.embedders.vectors import batches, checked
+from memhub_adapters.failure import CONNECTION
 from memhub_adapters.http import Answer, Http, HttpFailure
 
 __all__ = ["OpenAIEmbedder"]
@@ -129,9 +130,8 @@ def _of_kind(failure: HttpFailure) -> HubError:
         return Unavailable("the embeddings endpoint answered with no list of vectors; check base_url")
     if failure.kind == "UnsupportedProtocol":
         return InvalidConfig("base_url: is no http or https address")
-    return Unavailable(
-        f"the connection to the embeddings endpoint failed with {failure.kind}", retryable=True
-    )
+    text = CONNECTION.get(failure.kind, f"failed with {failure.kind}")
+    return Unavailable(f"the embeddings endpoint: {text}", retryable=True)
 
 
 def _of_status(failure: HttpFailure) -> HubError:

@@ -189,7 +189,7 @@ class InMemoryAdapter(Adapter):
             slots = map(self._rooms.slot, keys)
             return {slot.key: _candidate(slot) for slot in slots if filters.admits(slot.record, read)}
 
-        turns = any(room.last_turns for room in rooms)
+        turns = any(room.turns for room in rooms)
         hits = []
         for hit in rank(scores, read.limit, fetch, turns=turns):
             record = self._rooms.slot(hit.key).record

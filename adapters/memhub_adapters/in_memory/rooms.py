@@ -16,12 +16,16 @@ __all__ = ["Room", "Rooms"]
 
 @dataclass(slots=True)
 class Room:
-    """One exact scope: its number, its records in the order written, the sum of their lengths."""
+    """One exact scope: its number, its records in the order written, the sum of their lengths.
+
+    `turns` counts those that are turns; `last_turns` holds the last one of each conversation id.
+    """
 
     scope: Scope
     number: int
     next: int = 0
     length: int = 0
+    turns: int = 0
     slots: dict[int, Slot] = field(default_factory=dict)
     postings: dict[str, dict[int, bytes]] = field(default_factory=dict)
     last_turns: dict[str | None, int] = field(default_factory=dict)
@@ -64,6 +68,7 @@ class Rooms:
             self._rooms[record.scope] = self._numbers[room.number] = room
         key = room.number << 32 | room.next
         room.next += 1
+        room.turns += is_turn(record)
         self.newest += 1
         self._keys[record.id], self._written[key] = key, self.newest
         return Slot(key, record), self._last_turn(room, record, key)
@@ -74,12 +79,11 @@ class Rooms:
 
     def forget(self, slot: Slot) -> None:
         """Remove a slot that has been dropped from the index."""
-        room, conversation = self._room(slot.key), slot.record.provenance.conversation_id
-        if room.last_turns.get(conversation) == slot.key:
-            del room.last_turns[conversation]
-            if slot.previous is not None:
-                room.last_turns[conversation] = slot.previous
+        room = self._room(slot.key)
         del room.slots[slot.key]
+        if is_turn(slot.record):
+            room.turns -= 1
+            _forget_turn(room, slot)
         del self._keys[slot.record.id], self._written[slot.key]
 
     def clear(self, room: Room) -> None:
@@ -138,3 +142,16 @@ class Rooms:
         last, room.last_turns[conversation] = room.last_turns.get(conversation), key
         slot = None if last is None else room.slots[last]
         return slot if slot is not None and continues(slot.record, record) else None
+
+
+def _forget_turn(room: Room, slot: Slot) -> None:
+    """Where the last turn of a conversation id has gone, the one before it is the last, of whichever session."""
+    conversation = slot.record.provenance.conversation_id
+    if room.last_turns.get(conversation) != slot.key:
+        return
+    del room.last_turns[conversation]
+    for key in reversed(room.slots):
+        record = room.slots[key].record
+        if is_turn(record) and record.provenance.conversation_id == conversation:
+            room.last_turns[conversation] = key
+            return

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from memhub.errors import AccessDenied, Conflict, HubError, InvalidInput, RateLimited, TimedOut, Unavailable
-from memhub_adapters.failure import Failure
+from memhub_adapters.failure import CONNECTION, Failure
 from memhub_adapters.http import HttpFailure
 
 __all__ = ["translate"]
@@ -30,6 +30,7 @@ _KINDS: Final = {
     "NoReadyKey": "the memory project has no key that is ready",
     "NoKeyValue": "the control plane gave an empty key",
     "ListingChanged": "the scope kept changing while its pages were read",
+    **CONNECTION,
 }
 """What we say of a failure that is no status; any other is httpx's own, and told by its name."""
 

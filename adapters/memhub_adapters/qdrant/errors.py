@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from memhub.errors import AccessDenied, Conflict, HubError, InvalidInput, RateLimited, TimedOut, Unavailable
+from memhub_adapters.failure import CONNECTION
 from memhub_adapters.qdrant.failure import QdrantFailure
 
 __all__ = ["translate"]
@@ -17,6 +18,7 @@ _TEXTS: Final = {
     "UnexpectedAnswer": "the answer is not what Qdrant gives; check that url leads to a Qdrant server",
     "Exception": "the embedded engine failed; open the store again, and look whether the disk is full",
     "UnsupportedProtocol": "url: is no http or https address",
+    **CONNECTION,
 }
 """What we say of a failure by its kind; any other is the client's own name for it."""
 

@@ -75,6 +75,17 @@ async def a_deleted_turn_makes_others_neighbours(ctx: Context) -> None:
     equal(await ctx.search("pistachio"), [QUESTION, ANSWER], "contents found")
 
 
+@rule(needs=[*NEEDS, "several", "delete"])
+async def a_deleted_turn_leaves_the_others_as_they_were(ctx: Context) -> None:
+    """What a turn was found by, and how well, is the same once a later one has come and gone."""
+    await ctx.keep_all(Turn("user", QUESTION), Turn("assistant", ANSWER))
+    query = Query(ctx.scope(), text="pistachio yes", mode="keyword", explain=True)
+    before = (await ctx.store.recall(query)).hits
+    last = await ctx.keep(Turn("user", LATER))
+    await ctx.store.delete(last.id)
+    equal((await ctx.store.recall(query)).hits, before, "hits")
+
+
 @rule(needs=[*NEEDS, "turns.provenance", "patch.content"])
 async def an_updated_turn_lends_its_new_words(ctx: Context) -> None:
     """Updating a turn takes its old words back from the next one, and lends the new ones."""
