@@ -11,7 +11,8 @@ from in_memory_hooks import opened_again, traces
 from memhub import MemoryStore
 from memhub.conformance import Patience
 from memhub.conformance.context import Context, MakeStore, Setting
-from memhub.conformance.definition import Rule, Skipped
+from memhub.conformance.definition import Rule
+from memhub.conformance.expect import Skipped
 from memhub.conformance.rules import RULES
 from memhub.conformance.runner import obey
 from memhub_adapters.in_memory import InMemoryAdapter

@@ -14,6 +14,7 @@ __all__ = [
     "FACT_FIELDS",
     "FILTERS_ALL",
     "FILTERS_NONE",
+    "FULL",
     "PATCH_FIELDS",
     "TURN_FIELDS",
     "Capabilities",
@@ -149,3 +150,38 @@ _DERIVED: Final[Mapping[str, Callable[[Capabilities], bool]]] = {
     "complete_erasure": lambda caps: caps.erasure == "complete",
 }
 _FLAGS: Final = frozenset(f.name for f in fields(Capabilities) if f.type == "bool")
+
+
+FULL: Final = Capabilities(
+    provider="",
+    modes=("keyword",),
+    default_mode="keyword",
+    scopes="subset",
+    union=True,
+    facts="verbatim",
+    turns="verbatim",
+    fact_fields=FACT_FIELDS,
+    turn_fields=TURN_FIELDS,
+    atomic_facts=limits.ITEMS,
+    filters=FILTERS_ALL,
+    patch=PATCH_FIELDS,
+    delete=True,
+    revisions=True,
+    invalidation=True,
+    supersede=True,
+    as_of=True,
+    expiry=True,
+    idempotency=True,
+    listing=limits.LIMIT,
+    scan=True,
+    restore=True,
+    stats=True,
+    purge=True,
+    neighbours=True,
+    reasons={
+        "operations": "every write is done when it returns",
+        "semantic": "it searches by words only",
+        "hybrid": "it searches by words only",
+    },
+)
+"""The whole contract by words: what a store of one's own keeps. Say with `replace` what differs."""

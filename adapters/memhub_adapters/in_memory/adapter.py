@@ -9,9 +9,9 @@ from datetime import datetime
 from threading import RLock
 from typing import Final
 
-from memhub import filters, limits
+from memhub import filters
 from memhub.adapter import Adapter, Read, Write
-from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, TURN_FIELDS, Capabilities
+from memhub.capabilities import FULL
 from memhub.changes import check_revision, expired, invalidated, new_records, patched, superseded, unlinked
 from memhub.errors import Conflict, InvalidInput, NotFound
 from memhub.records import Hit, Observed, Page, Patch, Recalled, Record, Restored, ScopeCount, Stats
@@ -23,39 +23,7 @@ from memhub_adapters.in_memory.rooms import Rooms
 
 __all__ = ["CAPABILITIES", "InMemoryAdapter"]
 
-CAPABILITIES: Final = Capabilities(
-    provider="in_memory",
-    modes=("keyword",),
-    default_mode="keyword",
-    scopes="subset",
-    union=True,
-    facts="verbatim",
-    turns="verbatim",
-    fact_fields=FACT_FIELDS,
-    turn_fields=TURN_FIELDS,
-    atomic_facts=limits.ITEMS,
-    filters=FILTERS_ALL,
-    patch=PATCH_FIELDS,
-    delete=True,
-    revisions=True,
-    invalidation=True,
-    supersede=True,
-    as_of=True,
-    expiry=True,
-    idempotency=True,
-    listing=limits.LIMIT,
-    scan=True,
-    restore=True,
-    stats=True,
-    purge=True,
-    neighbours=True,
-    erasure="complete",
-    reasons={
-        "operations": "every write is done when it returns",
-        "semantic": "it searches by words only",
-        "hybrid": "it searches by words only",
-    },
-)
+CAPABILITIES: Final = replace(FULL, provider="in_memory", erasure="complete")
 
 
 class InMemoryAdapter(Adapter):

@@ -3,48 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from memhub import limits
 from memhub.adapter import Adapter, Read, Write
-from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, TURN_FIELDS, Capabilities
+from memhub.capabilities import FULL
 from memhub.errors import NotFound
 from memhub.records import MODES, Observed, Page, Patch, Recalled, Record, Stats
 from memhub.scope import Scope
 
 __all__ = ["CAPABILITIES", "NoneAdapter"]
 
-CAPABILITIES: Final = Capabilities(
+CAPABILITIES: Final = replace(
+    FULL,
     provider="none",
     modes=MODES,
-    default_mode="keyword",
-    scopes="subset",
-    union=True,
-    facts="verbatim",
-    turns="verbatim",
-    fact_fields=FACT_FIELDS,
-    turn_fields=TURN_FIELDS,
-    atomic_facts=limits.ITEMS,
-    filters=FILTERS_ALL,
-    patch=PATCH_FIELDS,
-    delete=True,
-    revisions=True,
-    invalidation=True,
-    supersede=True,
-    as_of=True,
-    expiry=True,
-    idempotency=True,
-    listing=limits.LIMIT,
-    scan=True,
-    stats=True,
-    purge=True,
+    restore=False,
+    neighbours=False,
     persistent=False,
     erasure="complete",
     reasons={
+        "operations": FULL.reasons["operations"],
         "persistent": "it keeps nothing, as configured",
         "restore": "it keeps nothing, so nothing can be restored to it",
-        "operations": "every write is done when it returns",
         "neighbours": "it keeps no turns",
     },
 )

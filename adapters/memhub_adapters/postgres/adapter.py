@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from memhub import limits
 from memhub.adapter import Adapter, Read, Write
-from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, TURN_FIELDS, Capabilities
+from memhub.capabilities import FULL, Capabilities
 from memhub.embedding import Embedder
 from memhub.errors import HubError, Unsupported
 from memhub.records import MODES, Observed, Page, Patch, Recalled, Record, Restored, Stats, Unset
@@ -31,34 +31,13 @@ __all__ = ["CAPABILITIES", "PostgresAdapter"]
 
 T = TypeVar("T")
 
-_WITH_MEANING: Final = Capabilities(
+_WITH_MEANING: Final = replace(
+    FULL,
     provider="postgres",
     modes=MODES,
     default_mode="hybrid",
-    scopes="subset",
-    union=True,
-    facts="verbatim",
-    turns="verbatim",
-    fact_fields=FACT_FIELDS,
-    turn_fields=TURN_FIELDS,
-    atomic_facts=limits.ITEMS,
-    filters=FILTERS_ALL,
-    patch=PATCH_FIELDS,
-    delete=True,
-    revisions=True,
-    invalidation=True,
-    supersede=True,
-    as_of=True,
-    expiry=True,
-    idempotency=True,
-    listing=limits.LIMIT,
-    scan=True,
-    restore=True,
-    stats=True,
-    purge=True,
-    neighbours=True,
     reasons={
-        "operations": "every write is done when it returns",
+        "operations": FULL.reasons["operations"],
         "complete_erasure": "PostgreSQL keeps deleted rows until a vacuum, and in its log and its backups",
     },
 )

@@ -9,9 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from memhub import limits
 from memhub.adapter import Adapter, Read, Write
-from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, TURN_FIELDS, Capabilities
+from memhub.capabilities import FULL, Capabilities
 from memhub.embedding import Embedder
 from memhub.errors import HubError, InvalidConfig
 from memhub.records import MODES, Observed, Page, Patch, Recalled, Record, Restored, Stats
@@ -34,35 +33,13 @@ MEMORY: Final = ":memory:"
 OLDEST: Final = (1, 20)
 """The oldest server: earlier ones cannot weigh words by the records of a scope alone."""
 
-_WITH_MEANING: Final = Capabilities(
+_WITH_MEANING: Final = replace(
+    FULL,
     provider="qdrant",
     modes=MODES,
     default_mode="hybrid",
-    scopes="subset",
-    union=True,
-    facts="verbatim",
-    turns="verbatim",
-    fact_fields=FACT_FIELDS,
-    turn_fields=TURN_FIELDS,
-    atomic_facts=limits.ITEMS,
-    filters=FILTERS_ALL,
-    patch=PATCH_FIELDS,
-    delete=True,
-    revisions=True,
-    invalidation=True,
-    supersede=True,
-    as_of=True,
-    expiry=True,
-    idempotency=True,
-    listing=limits.LIMIT,
-    scan=True,
-    restore=True,
-    stats=True,
-    purge=True,
-    neighbours=True,
-    erasure="logical",
     reasons={
-        "operations": "every write is done when it returns",
+        "operations": FULL.reasons["operations"],
         "complete_erasure": "Qdrant keeps the bytes of deleted points until its optimizer rewrites the segment",
     },
 )

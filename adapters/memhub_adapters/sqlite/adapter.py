@@ -10,9 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from memhub import limits
 from memhub.adapter import Adapter, Read, Write
-from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, TURN_FIELDS, Capabilities
+from memhub.capabilities import FULL
 from memhub.errors import HubError
 from memhub.records import Observed, Page, Patch, Recalled, Record, Restored, Stats
 from memhub.scope import Scope
@@ -24,39 +23,7 @@ from memhub_adapters.sqlite.upkeep import SqliteUpkeep
 
 __all__ = ["CAPABILITIES", "SqliteAdapter"]
 
-CAPABILITIES: Final = Capabilities(
-    provider="sqlite",
-    modes=("keyword",),
-    default_mode="keyword",
-    scopes="subset",
-    union=True,
-    facts="verbatim",
-    turns="verbatim",
-    fact_fields=FACT_FIELDS,
-    turn_fields=TURN_FIELDS,
-    atomic_facts=limits.ITEMS,
-    filters=FILTERS_ALL,
-    patch=PATCH_FIELDS,
-    delete=True,
-    revisions=True,
-    invalidation=True,
-    supersede=True,
-    as_of=True,
-    expiry=True,
-    idempotency=True,
-    listing=limits.LIMIT,
-    scan=True,
-    restore=True,
-    stats=True,
-    purge=True,
-    neighbours=True,
-    erasure="complete",
-    reasons={
-        "operations": "every write is done when it returns",
-        "semantic": "it searches by words only",
-        "hybrid": "it searches by words only",
-    },
-)
+CAPABILITIES: Final = replace(FULL, provider="sqlite", erasure="complete")
 
 
 class SqliteAdapter(Adapter):

@@ -14,8 +14,7 @@ from memhub.adapter import Adapter
 from memhub.calls import Clock as AnyClock
 from memhub.capabilities import Capabilities
 from memhub.conformance.clock import Clock
-from memhub.conformance.definition import Skipped
-from memhub.conformance.expect import Broken
+from memhub.conformance.expect import Broken, Skipped
 from memhub.conformance.settled import Patience, Settled
 from memhub.conformance.watched import Notes, Watched
 from memhub.records import Fact, Observation, Observed, Provenance, Query, Record, Turn

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from memhub.capabilities import Capabilities
+from memhub.conformance.context import Context
 from memhub.conformance.declared import declares, why_not
 
-if TYPE_CHECKING:
-    from memhub.conformance.context import Context
+__all__ = ["Check", "Rule", "Tier", "rule"]
 
-__all__ = ["Check", "Rule", "Skipped", "Tier", "rule"]
-
-Check = Callable[["Context"], Awaitable[None]]
+Check = Callable[[Context], Awaitable[None]]
 Tier = Literal[1, 2]
-
-
-class Skipped(Exception):
-    """The rule says nothing about this store; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)

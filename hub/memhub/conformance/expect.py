@@ -1,4 +1,4 @@
-"""What rules say when a promise is broken. Plain `assert` would vanish under `python -O`."""
+"""What rules say when a promise is broken, or not made. Plain `assert` would vanish under `python -O`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 
 from memhub.errors import HubError
 
-__all__ = ["Broken", "equal", "raises", "true"]
+__all__ = ["Broken", "Skipped", "equal", "raises", "true"]
 
 E = TypeVar("E", bound=HubError)
 SHOWN: Final = 200
@@ -16,6 +16,10 @@ SHOWN: Final = 200
 
 class Broken(AssertionError):
     """An adapter breaks the contract. The text says what was found and what was promised."""
+
+
+class Skipped(Exception):
+    """The rule says nothing about this store; the text says why."""
 
 
 def true(found: object, promise: str) -> None:

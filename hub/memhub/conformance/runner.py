@@ -10,7 +10,8 @@ from dataclasses import replace
 from memhub.adapter import Adapter
 from memhub.conformance.clock import Clock
 from memhub.conformance.context import Context, Setting
-from memhub.conformance.definition import Rule, Skipped
+from memhub.conformance.definition import Rule
+from memhub.conformance.expect import Skipped
 from memhub.conformance.report import Report, Result
 from memhub.conformance.rules import RULES
 from memhub.conformance.settled import Patience

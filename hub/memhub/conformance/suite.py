@@ -12,7 +12,8 @@ import pytest
 from memhub.adapter import Adapter
 from memhub.conformance.clock import Clock
 from memhub.conformance.context import Context, MakeStore, Setting
-from memhub.conformance.definition import Rule, Skipped
+from memhub.conformance.definition import Rule
+from memhub.conformance.expect import Skipped
 from memhub.conformance.rules import RULES
 from memhub.conformance.runner import obey
 from memhub.conformance.settled import Patience

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from memhub.conformance.context import Context
-from memhub.conformance.definition import Skipped, rule
-from memhub.conformance.expect import equal, raises, true
+from memhub.conformance.definition import rule
+from memhub.conformance.expect import Skipped, equal, raises, true
 from memhub.errors import InvalidInput
 from memhub.records import Fact, Record, ScopeCount
 from memhub.scope import Scope
