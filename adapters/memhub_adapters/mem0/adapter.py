@@ -21,10 +21,11 @@ from memhub_adapters.mem0 import changing, extraction, hosting, reading, writing
 from memhub_adapters.mem0.capabilities import EMBEDDED, PLATFORM, SELF_HOSTED
 from memhub_adapters.mem0.errors import translate
 from memhub_adapters.mem0.gateway import Gateway
-from memhub_adapters.mem0.ledger import Ledger, observed_once
+from memhub_adapters.mem0.ledger import Ledger
 from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.locks import Locks
 from memhub_adapters.mem0.memories import Memories, each, whole
+from memhub_adapters.mem0.repeats import observed_once
 from memhub_adapters.mem0.scopes import user_of
 
 __all__ = ["CAPABILITIES", "Mem0Adapter"]

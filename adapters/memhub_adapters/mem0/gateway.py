@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from memhub.upkeep import Progress
+from memhub_adapters.mem0.ledger import Ledger
 from memhub_adapters.mem0.rows import Row
-
-if TYPE_CHECKING:
-    from memhub_adapters.mem0.ledger import Ledger
 
 __all__ = ["Added", "Event", "Gateway", "Message", "Metadata"]
 

@@ -7,6 +7,7 @@ need no account. They hold everything in memory and are no place for memories.
 from __future__ import annotations
 
 from memhub_adapters.standins.faults import Fault, Faults
-from memhub_adapters.standins.server import Request, Response, Server
+from memhub_adapters.standins.messages import Request, Response
+from memhub_adapters.standins.server import Server
 
 __all__ = ["Fault", "Faults", "Request", "Response", "Server"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    from memhub_adapters.standins.server import Request
+from memhub_adapters.standins.messages import Request
 
 __all__ = ["HUGE", "Fault", "Faults"]
 

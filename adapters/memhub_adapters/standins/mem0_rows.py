@@ -12,7 +12,7 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any, Final
 
-from memhub_adapters.standins.server import Request, Response
+from memhub_adapters.standins.messages import Request, Response
 
 __all__ = ["IDS", "Refused", "Routes", "Row", "Rows", "expired", "facts_of", "md5", "nearest", "routed"]
 

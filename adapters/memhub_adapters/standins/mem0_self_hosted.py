@@ -19,7 +19,7 @@ from memhub_adapters.standins.mem0_rows import (
     nearest,
     routed,
 )
-from memhub_adapters.standins.server import Request, Response
+from memhub_adapters.standins.messages import Request, Response
 
 __all__ = ["SelfHostedMem0"]
 

@@ -13,7 +13,8 @@ from typing import Final
 from pydantic import BaseModel, ValidationError
 from qdrant_client import QdrantClient, models
 
-from memhub_adapters.standins.server import Request, Response, Server
+from memhub_adapters.standins.messages import Request, Response
+from memhub_adapters.standins.server import Server
 
 __all__ = ["Qdrant", "qdrant_server"]
 

@@ -7,54 +7,20 @@ request to response; it is called on the server's thread, one request at a time.
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import h11
 
 from memhub_adapters.standins.faults import Fault, Faults
+from memhub_adapters.standins.messages import Request, Response
 
-__all__ = ["Request", "Response", "Server"]
+__all__ = ["Server"]
 
 CHUNK: Final = 65_536
-
-
-@dataclass(frozen=True)
-class Request:
-    """What a client sent. `path` is decoded; header names are lower case."""
-
-    method: str
-    path: str
-    query: Mapping[str, str] = field(default_factory=dict)
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes = b""
-
-    @cached_property
-    def json(self) -> Any:  # noqa: ANN401 - whatever the client sent
-        """The body as JSON; None where it is empty or none."""
-        try:
-            return json.loads(self.body)
-        except ValueError:
-            return None
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What goes back: `body` as it is where it is bytes, otherwise as JSON."""
-
-    status: int = 200
-    body: object = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-    def content(self) -> bytes:
-        """The bytes of the body."""
-        return self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
 
 
 class Server:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from memhub_adapters.standins.mem0_rows import Refused, Routes, Row, Rows, facts_of, md5, nearest, routed
-from memhub_adapters.standins.server import Request, Response
+from memhub_adapters.standins.messages import Request, Response
 
 __all__ = ["VolcControl", "VolcMem0"]
 
