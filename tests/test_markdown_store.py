@@ -7,7 +7,7 @@ import tempfile
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from time import perf_counter, time_ns
+from time import time_ns
 
 import pytest
 from hypothesis import given, settings
@@ -216,24 +216,14 @@ def test_a_listing_goes_on_while_others_write_by_hand(notes):
     asyncio.run(go())
 
 
-def test_many_files_are_taken_over_at_a_good_pace(notes, capsys):
-    """Prints the pace; how fast this machine is decides nothing."""
-
+def test_many_files_are_taken_over(notes):
     async def go():
         for n in range(MANY):
             notes.write(f"home/{n}.md", f"memory {n} of {WORDS[n % len(WORDS)]}\n")
         async with notes.open() as store:
-            started = perf_counter()
             assert (await store.stats()).live == MANY
-            taken = perf_counter() - started
-            started = perf_counter()
-            assert len((await store.recall(Query(HOME, text="jasmine", limit=1000))).hits) == MANY // len(
-                WORDS
-            )
-            again = perf_counter() - started
-        pace = f"{MANY / taken:,.0f} files a second taken over"
-        with capsys.disabled():
-            print(f"\n{pace}; recall over {MANY:,} in {again * 1e3:.1f} ms")  # noqa: T201
+            found = (await store.recall(Query(HOME, text="jasmine", limit=1000))).hits
+            assert len(found) == MANY // len(WORDS)
 
     asyncio.run(go())
 
