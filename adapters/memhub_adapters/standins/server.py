@@ -7,6 +7,7 @@ request to response; it is called on the server's thread, one request at a time.
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -24,12 +25,15 @@ CHUNK: Final = 65_536
 
 
 class Server:
-    """Serves `handle` from entering until leaving. `requests` lists what has arrived, in order."""
+    """Serves `handle` from entering until leaving, on any free port where `port` is 0.
 
-    def __init__(self, handle: Callable[[Request], Response]) -> None:
+    `requests` lists what has arrived, in order. Entering raises OSError for a port that is taken.
+    """
+
+    def __init__(self, handle: Callable[[Request], Response], *, port: int = 0) -> None:
         self.faults = Faults()
         self.requests: list[Request] = []
-        self.port = 0
+        self.port = port
         self._handle = handle
         self._ready = threading.Event()
         self._writers: set[asyncio.StreamWriter] = set()
@@ -41,6 +45,8 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def __enter__(self) -> Self:
+        self._socket = socket.create_server(("127.0.0.1", self.port))
+        self.port = self._socket.getsockname()[1]
         self._thread.start()
         self._ready.wait()
         return self
@@ -53,8 +59,7 @@ class Server:
 
     async def _serve(self) -> None:
         self._loop, self._leave = asyncio.get_running_loop(), asyncio.Event()
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
-        self.port = server.sockets[0].getsockname()[1]
+        server = await asyncio.start_server(self._connected, sock=self._socket)
         self._ready.set()
         await self._leave.wait()
         server.close()
