@@ -2,9 +2,10 @@
 
 A block begins with a line `<memories check="...">` and ends with `</memories>`. In between stands
 a line that says what this is, then an entry a record: `[1] 2026-03-01, preference: Prefers tea`.
-Every `<` of a memory is written `&lt;` and every further line of it is indented, so that no memory
-can close the block, open another, or begin an entry; characters that nobody sees are left out.
-The check is a digest of the block: `without_blocks` recognises one that comes back, and no other.
+Every `<` of a memory is written `&lt;`, its wide and small forms too, and every further line is
+indented, so that no memory can close the block, open another, or begin an entry; characters that
+show nothing are left out. The check is a digest of the block: `without_blocks` recognises one that
+comes back, and no other.
 """
 
 from __future__ import annotations
@@ -48,10 +49,17 @@ STANDING: Final = (
 )
 
 _CLOSING: Final = "</memories>"
-_BLOCK: Final = re.compile(r'<memories check="([0-9a-f]{16})">(.*?)</memories>', re.DOTALL)
+_BLOCK: Final = re.compile(r'<memories\s+check="([0-9a-f]{16})">([^<]*)</memories>')
+_OPENING: Final = re.compile("[<\\ufe64\\uff1c]")
+"""What Unicode's compatibility forms make a `<` of, as some readers do with all text."""
+
 _UNSEEN: Final = re.compile(
-    "[\\x00-\\x08\\x0e-\\x1b\\x7f-\\x84\\x86-\\x9f\\u202a-\\u202e\\u2066-\\u2069\\U000e0000-\\U000e007f]"
+    "[\\x00-\\x08\\x0e-\\x1b\\x1f\\x7f-\\x84\\x86-\\x9f\\xad\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b"
+    "\\u202a-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb\\U0001bca0-\\U0001bca3"
+    "\\U0001d173-\\U0001d17a\\U000e0000-\\U000e0fff]"
 )
+"""What shows nothing and shapes nothing: a text could be hidden in it. Joiners and the like stay."""
+
 _INDENT: Final = "    "
 _NAME: Final = 64
 
@@ -156,8 +164,13 @@ def without_blocks(text: str) -> str:
 
     Only a block that an assembler made is recognised, also when its white space has changed.
     """
-    if _CLOSING not in text:
-        return text
+    while _CLOSING in text and (rest := _without_whole(text)) is not text:
+        # Again: what stood around a block may have become one.
+        text = rest
+    return text
+
+
+def _without_whole(text: str) -> str:
     parts: list[str] = []
     end = 0
     for found in _BLOCK.finditer(text):
@@ -249,14 +262,18 @@ def _by(record: Record) -> str:
     who = record.provenance.author or record.provenance.role
     if who is None:
         return ""
-    name = " ".join(_UNSEEN.sub("", who).replace("<", "&lt;").split())
+    name = " ".join(_harmless(who).split())
     return f", {name if len(name) <= _NAME else name[:_NAME] + '...'}"
 
 
 def _written(content: str) -> str:
     """A memory's text as it stands in a block."""
-    lines = _UNSEEN.sub("", content).replace("<", "&lt;").splitlines()
+    lines = _harmless(content).splitlines()
     return f"\n{_INDENT}".join(line.rstrip() for line in lines).strip()
+
+
+def _harmless(text: str) -> str:
+    return _OPENING.sub("&lt;", _UNSEEN.sub("", text))
 
 
 def _parts(why: Why, record: Record) -> Iterable[str]:
