@@ -18,7 +18,6 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Literal
 
 from memhub import validation
-from memhub.errors import InvalidInput
 from memhub.records import Query, Record, Why
 
 if TYPE_CHECKING:
@@ -130,8 +129,7 @@ async def recall_block(
     from memhub.bound import check_bound
 
     check_bound(memory)
-    if isinstance(budget, bool) or not isinstance(budget, int) or budget < SMALLEST:
-        raise InvalidInput(f"budget: must be a whole number of characters, {SMALLEST} or more")
+    validation.budget(budget, SMALLEST)
     started = perf_counter()
     profile = await _profile(memory)
     found = await _found(memory, text, limit=limit, explain=explain)

@@ -14,6 +14,7 @@ from memhub.records import KINDS, Attributes, Json, Kind
 
 __all__ = [
     "attributes",
+    "budget",
     "check_merged_attributes",
     "choice",
     "clean",
@@ -79,6 +80,13 @@ def moment(field: str, value: object) -> datetime:
         return value.astimezone(UTC)
     except OverflowError:
         raise InvalidInput(f"{field}: is out of range once in UTC") from None
+
+
+def budget(value: object, least: int) -> int:
+    """A budget in characters that has room for something."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInput(f"budget: must be a whole number of characters, {least} or more")
+    return value
 
 
 def items(field: str, value: object, most: int) -> Sequence[object]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from memhub import validation
 from memhub.bound import BoundMemory, check_bound
 from memhub.errors import Closed, HubError, InvalidInput, NotFound, Unavailable
+from memhub.recall import SMALLEST
 from memhub.records import Fact, Observation, Provenance, Query
 from memhub.toolbox.answers import ANSWER, Answer, failed, invalidated, listed, saved
 from memhub.toolbox.arguments import SHOWN, read_arguments
@@ -27,7 +29,7 @@ class Toolbox:
     """The tools of one bound memory, fitted to what it can do.
 
     `provenance` is noted on everything that is saved. `budget` is the most characters of memories
-    in one answer. Tools that the memory cannot serve are left out: a read-only one has no saving.
+    in one answer, at least 400. Tools that the memory cannot serve are left out: a read-only one has no saving.
     """
 
     def __init__(
@@ -35,7 +37,7 @@ class Toolbox:
     ) -> None:
         self._memory = check_bound(memory)
         self._provenance = provenance
-        self._budget = budget
+        self._budget = validation.budget(budget, SMALLEST)
         self._tools = {tool.name: tool for tool in tools_for(memory)}
         self._work: dict[str, Callable[[Mapping[str, Any]], Awaitable[Answer]]] = {
             "memory_save": self._save,

@@ -31,7 +31,7 @@ class Answer:
     @property
     def text(self) -> str:
         """The data as JSON text."""
-        return json.dumps(self.data, ensure_ascii=False)
+        return _json(self.data)
 
     def __str__(self) -> str:
         return self.text
@@ -65,15 +65,18 @@ def invalidated(record: Record) -> Answer:
 
 
 def listed(found: Recalled, *, own: Scope, budget: int, note: str | None = None) -> Answer:
-    """Memories, as many as fit into `budget` characters, long ones shortened with a mark."""
+    """Memories, as many as fit into `budget` characters, long ones shortened with a mark.
+
+    What does not fit makes room for what does, so that no memory keeps all others from being seen.
+    """
     memories: list[Json] = []
     room = budget
     for hit in found.hits:
         one = memory(hit.record, own=own, most=budget // SHARE)
-        room -= len(json.dumps(one, ensure_ascii=False))
-        if room < 0:
-            break
-        memories.append(one)
+        size = len(_json(one))
+        if size <= room:
+            room -= size
+            memories.append(one)
     notes = [note or "", *_notes(found, len(memories))]
     told = " ".join(one for one in notes if one)
     return Answer({"memories": memories, **({"note": told} if told else {})})
@@ -81,7 +84,7 @@ def listed(found: Recalled, *, own: Scope, budget: int, note: str | None = None)
 
 def memory(record: Record, *, own: Scope, most: int | None = None) -> dict[str, Json]:
     """A record as a model sees it; what says nothing is left out."""
-    content = record.content if most is None else shortened(record.content, most)
+    content = record.content if most is None else _fitted(record.content, most)
     shown: dict[str, Json] = {
         "id": record.id,
         "date": _date(record),
@@ -98,6 +101,15 @@ def memory(record: Record, *, own: Scope, most: int | None = None) -> dict[str, 
     return {name: value for name, value in shown.items() if value not in (None, [], False)}
 
 
+def _fitted(content: str, most: int) -> str:
+    """The content in at most `most` characters of JSON, where a character can take six."""
+    text, kept = shortened(content, most), most
+    while len(_json(text)) - 2 > most:
+        kept -= kept // 4
+        text = shortened(content, kept)
+    return text
+
+
 def _notes(found: Recalled, shown: int) -> list[str]:
     if not found.hits:
         return ["Nothing found."]
@@ -108,3 +120,7 @@ def _notes(found: Recalled, shown: int) -> list[str]:
 
 def _date(record: Record) -> str:
     return f"{record.observed_at.astimezone(UTC):%Y-%m-%d}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,14 +1,15 @@
 """A tool's arguments as models really send them, read into what the contract takes.
 
-Forgiven: an object as JSON text, numbers as text, lists as JSON text or as one bare item, optional
-arguments that are null or blank, a query that is missing, kinds in capitals. Never forgiven: an argument that the tool does
-not have, since the model would believe that it was heeded.
+Forgiven: an object as JSON text, even twice over, numbers as text, lists as JSON text or as one bare
+item, optional arguments that are null or blank, a query that is missing, kinds in capitals. Never
+forgiven: an argument that the tool does not have, since the model would believe that it was heeded.
 """
 
 from __future__ import annotations
 
 import difflib
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -45,7 +46,9 @@ def read_arguments(tool: Tool, given: object) -> dict[str, Any]:
 
 
 def _object(given: object) -> Mapping[str, object]:
-    value = _parsed("arguments", given, {}) if isinstance(given, str) else given
+    value = given
+    for _ in range(2):
+        value = _parsed("arguments", value, {}) if isinstance(value, str) else value
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -67,10 +70,19 @@ def _parsed(field: str, text: str, empty: object = None) -> object:
 
 def _text(field: str, value: object) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        value = str(value)
+        value = _digits(field, value)
     if not isinstance(value, str):
         raise InvalidInput(f"{field}: must be text, not {_kind_of(value)}")
     return validation.clean(field, value)
+
+
+def _digits(field: str, value: float) -> str:
+    try:
+        if isinstance(value, int) or math.isfinite(value):
+            return str(value)
+    except ValueError:  # an integer of more digits than Python writes out
+        pass
+    raise InvalidInput(f"{field}: must be text, not a number without digits, or with thousands of them")
 
 
 def _id(field: str, value: object) -> str:
