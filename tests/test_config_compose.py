@@ -186,6 +186,12 @@ def test_an_injected_adapter_for_no_store_is_refused():
         opened(TWO, adapters={"z": Faulty()})
 
 
+def test_a_wrong_observer_is_refused_before_anything_is_opened(vault):
+    with pytest.raises(InvalidInput, match="observer: must be callable with one event, not str"):
+        opened(vaults("a"), observers=["print"])
+    assert vault == []
+
+
 class TestRequires:
     def test_what_is_there_is_fine(self):
         opened({"stores": {"a": {"in_memory": {}, "requires": ["as_of", "keyword", "revisions"]}}})

@@ -63,6 +63,44 @@ def test_a_failing_observer_fails_alone_and_without_its_text(
     assert {record.levelno for record in caplog.records} == {logging.WARNING}
 
 
+@pytest.mark.parametrize("error", [SystemExit, KeyboardInterrupt, asyncio.CancelledError])
+def test_one_that_exits_or_is_cancelled_silences_nobody(
+    observers: Observers, error: type[BaseException], caplog: pytest.LogCaptureFixture
+) -> None:
+    def leave(event: Event) -> None:
+        raise error
+
+    seen: list[Event] = []
+    observers.subscribe(leave)
+    observers.subscribe(seen.append)
+    for n in range(3):
+        observers.emit(written(n))
+    observers.close()
+    assert seen == [written(n) for n in range(3)]
+    assert caplog.messages == [f"an observer failed with {error.__name__}"] * 3
+
+
+class Awaited:
+    async def __call__(self, event: Event) -> None:
+        """Never runs."""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ("print", "must be callable with one event, not str"),
+        (None, "must be callable with one event, not NoneType"),
+        (Awaited().__call__, "is a coroutine function, which nobody awaits here; give a plain one"),
+        (Awaited(), "is a coroutine function"),
+    ],
+)
+def test_what_would_never_hear_of_anything_is_refused_at_once(observers: Observers, wrong, told: str) -> None:
+    with pytest.raises(InvalidInput, match=f"observer: {told}"):
+        observers.subscribe(wrong)
+    with pytest.raises(InvalidInput, match=f"observer: {told}"):
+        MemoryStore(Faulty(), observers=[wrong])
+
+
 def test_a_slow_observer_does_not_hold_up_the_caller(observers: Observers) -> None:
     go_on, seen = threading.Event(), []
     observers.subscribe(lambda event: go_on.wait())

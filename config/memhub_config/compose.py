@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memhub import Adapter, Hub, HubError, InvalidConfig, MemoryStore, Unavailable
 from memhub.calls import Clock, utc_now
 from memhub.errors import NativeError
-from memhub.observers import Observer
+from memhub.observers import Observer, check_observer
 from memhub_config.problems import listed
 from memhub_config.provider import Opened, Parts
 from memhub_config.reading import Config, Source, StoreConfig, load_config
@@ -74,6 +74,8 @@ async def compose(
     """
     given = adapters or {}
     _check_given(config, given)
+    for observer in observers:
+        check_observer(observer)
     watching = watchers(config.events, config.document)
     opened = Opened()
     parts = Parts(config.document.folder, opened, embedders=config.embedders, reembedding=reembedding)

@@ -14,10 +14,12 @@ from contextvars import Context, copy_context
 from queue import Full, Queue
 from typing import TYPE_CHECKING, Final
 
+from memhub.errors import InvalidInput
+
 if TYPE_CHECKING:
     from memhub.events import Event
 
-__all__ = ["Observer", "Observers"]
+__all__ = ["Observer", "Observers", "check_observer"]
 
 BACKLOG: Final = 10_000
 """Most events that wait for slow observers; later ones are dropped and counted."""
@@ -45,7 +47,11 @@ class Observers:
         return any(content for _, content in self._subscribers)
 
     def subscribe(self, observer: Observer, *, content: bool = False) -> Callable[[], None]:
-        """Call `observer` with every event from now on; the result ends the subscription."""
+        """Call `observer` with every event from now on; the result ends the subscription.
+
+        InvalidInput for what cannot be called, and for a coroutine function, which nobody would await.
+        """
+        check_observer(observer)
         entry = (observer, content)
         self._subscribers.append(entry)
 
@@ -99,8 +105,18 @@ class Observers:
             for observer, content in tuple(self._subscribers):
                 try:
                     context.run(observer, event if content else event.without_content())
-                except Exception as error:  # noqa: BLE001 - an observer must not fail a memory call
+                except BaseException as error:  # noqa: BLE001 - not even one that exits may silence the others
                     _log("an observer failed with %s", type(error).__name__)
+
+
+def check_observer(observer: object) -> None:
+    """InvalidInput for what would never hear of anything."""
+    from inspect import iscoroutinefunction
+
+    if not callable(observer):
+        raise InvalidInput(f"observer: must be callable with one event, not {type(observer).__name__}")
+    if iscoroutinefunction(observer) or iscoroutinefunction(type(observer).__call__):
+        raise InvalidInput("observer: is a coroutine function, which nobody awaits here; give a plain one")
 
 
 def _log(message: str, *values: object) -> None:
