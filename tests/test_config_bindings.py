@@ -116,6 +116,11 @@ TWO = ", other: {in_memory: {}}"
             binding("scope: {t: '${T:-}', user: u}"),
             "bindings.b.scope.t: must not be empty, and ${T:-} is empty",
         ),
+        (
+            binding(f"scope: {'z' * 600}"),
+            "bindings.b.scope: takes 602 bytes as canonical JSON, more than 512",
+        ),
+        (binding('scope: "a\\0"'), "bindings.b.scope: holds a NUL character; remove it"),
         (binding("scope: b\n    reed: [a]"), "bindings.b.reed: no such field; did you mean 'read'?"),
         ("stores: {main: {in_memory: {}}}\nbindings: [a]", "bindings: must hold bindings by name"),
         (

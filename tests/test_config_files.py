@@ -125,6 +125,19 @@ def test_anchors_and_merges_are_yaml_too(load):
         (f"stores: !{SECRET} x\n", "not YAML: could not determine a constructor for the tag; quote"),
         ("a: !!python/object/apply:os.system [x]\n", "not YAML: could not determine a constructor for the tag"),
         ("stores: {a: \x01}\n", "is not YAML: it holds a character"),
+        ("stores: {<<: {5: {in_memory: }}}\n", 'line 1: stores."<<": a key must be text; quote it'),
+        ("stores:\n  a:\n    <<: {5: 6}\n    in_memory:\n", 'line 3: stores.a."<<": a key must be text'),
+        ("? [a]\n: b\n", "memhub.yaml, line 1: a key must be text; quote it"),
+        ("stores: {a: {in_memory: false}}\n", "stores.a.in_memory: has no fields; leave it empty"),
+        ("stores: {a: {sqlite: []}}\n", "stores.a.sqlite: must be a mapping of path, durability, busy_timeout"),
+        ("stores: {a: {in_memory: }}\nevents: 0\n", "line 2: events: must be a mapping of file, otel, content"),
+        ("stores: {a: {in_memory: }}\nembedders: 0\n", "line 2: embedders: must hold embedders by name"),
+        ("stores: {a: {in_memory: , timeout: 1" + "0" * 400 + "}}\n", "stores.a.timeout: must be longer than nothing, and not"),
+        ("stores: {a: {sqlite: {path: !!binary aGk=}}}\n", "stores.a.sqlite.path: must be a path"),
+        ("stores: {a: {sqlite: {path: ~nobody-here/x}}}\n", "stores.a.sqlite.path: begins with ~, but that home"),
+        ("stores: {a: {in_memory: }}\nevents: {file: ~nobody-here/x}\n", "line 2: events.file: begins with ~"),
+        ('stores: {a: {in_memory: }}\nevents: {file: "a\\0b"}\n', "line 2: events.file: holds a NUL character"),
+        ('stores: {a: {sqlite: {path: "\\ud800"}}}\n', "stores.a.sqlite.path: holds a lone surrogate"),
         ("[" * 3000, "memhub.yaml"),
     ],
 )  # fmt: skip
@@ -194,6 +207,36 @@ def test_a_byte_order_mark_and_any_script_are_fine(tmp_path):
     assert load_config(str(path)).stores[0].name == "记忆"
 
 
+@pytest.mark.parametrize("tag", ["bool", "int", "float", "timestamp", "null", "binary"])
+@pytest.mark.parametrize("text", [f"'{SECRET}'", "''", "[a]"])
+def test_a_tag_that_does_not_fit_its_value_shows_neither(refused, tag, text):
+    told = refused(f"stores: {{a: !!{tag} {text}}}\n")
+    assert told.startswith("memhub.yaml")
+
+
+def test_a_value_that_holds_itself_by_a_merge_is_refused(refused):
+    assert "a value that holds itself" in refused("stores: &a\n  <<: *a\n")
+
+
+def test_a_bomb_of_merges_is_refused(refused):
+    rows = ["a0: &a0 {x: y}"]
+    rows += [f"a{n}: &a{n} {{<<: [{','.join([f'*a{n - 1}'] * 10)}]}}" for n in range(1, 9)]
+    assert "holds too much" in refused("\n".join(rows))
+
+
+def test_a_mapping_that_is_a_bomb_or_holds_itself_is_refused():
+    loop: dict[str, object] = {}
+    loop["stores"] = loop
+    bomb: object = "x"
+    for _ in range(9):
+        bomb = [bomb] * 10
+    for source in (loop, {"stores": {"a": bomb}}):
+        with pytest.raises(
+            InvalidConfig, match="configuration: holds too much, or a value that holds itself"
+        ):
+            load_config(source)
+
+
 def test_a_bomb_of_aliases_is_refused(refused):
     rows = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
     rows += [f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
@@ -207,6 +250,7 @@ def test_a_bomb_of_aliases_is_refused(refused):
         ({"stores": {"a": {"in_memory": {}, "x": {2: 3}}}}, "stores.a.x: a key must be text"),
         ({"stores": {"a": {"sqlite": {"pth": "x", "path": "y"}}}}, "configuration: stores.a.sqlite.pth: no such"),
         (3, "source: must be a path or a mapping, not int"),
+        ("a\0b", "is no file name"),
     ],
 )  # fmt: skip
 def test_a_mapping_is_read_as_strictly(source, message):

@@ -72,6 +72,7 @@ def test_our_own_names_cannot_be_taken(site, name):
         ("", "memhub-odd fails to import with AttributeError"),
         ("PROVIDER = 3", "provider 'odd': its entry point must be a memhub_config.Provider of that name"),
         (VAULT, "provider 'odd': its entry point must be a memhub_config.Provider of that name"),
+        (VAULT.replace('"vault", VaultSettings', '"odd", dict'), "its settings must derive from memhub_config.Section"),
         (
             VAULT.replace('"vault", VaultS', '"odd", VaultS').replace("port: int = 443", "user_id: str = ''"),
             "provider 'odd': has the field user_id, but a scope is given per call",

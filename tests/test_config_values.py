@@ -66,6 +66,7 @@ def test_expansion(text, value):
         ("${file:/nowhere/at/all}", "the file /nowhere/at/all cannot be read: No such file or directory"),
         ("${file:/}", "the file / cannot be read: Is a directory"),
         ("${file:a\0b}", "is no file name"),
+        ("${file:~nobody-here/key}", "is in a home folder that is not known; write the path out"),
     ],
 )
 def test_what_cannot_be_expanded_is_named(text, message):
@@ -159,3 +160,30 @@ class TestProviderSettings:
     def test_settings_are_frozen(self, load):
         with pytest.raises(ValueError, match="frozen"):
             load({}).port = 1
+
+
+SENT = {
+    "qdrant.api_key": {"url": "http://127.0.0.1:6333"},
+    "mem0.api_key": {},
+    "volc_memory.api_key": {"mem0": {"endpoint": "https://example.com"}},
+}
+
+
+@pytest.mark.parametrize("place", SENT)
+@pytest.mark.parametrize("around", ["{}\nsecond line", "{}\N{RIGHT SINGLE QUOTATION MARK}", " {}", "{}\x7f"])
+def test_a_key_that_no_header_can_hold_is_refused_unseen(place, around):
+    provider, field = place.split(".")
+    section = {**SENT[place], field: around.format(SECRET)}
+    with pytest.raises(InvalidConfig) as caught:
+        load_config({"stores": {"a": {provider: section}}})
+    assert str(caught.value) == (
+        f"configuration: stores.a.{place}: must be one line of plain ASCII without spaces around it, "
+        "since a header holds it"
+    )
+
+
+def test_so_is_a_token_of_the_process():
+    with pytest.raises(InvalidConfig) as caught:
+        load_config(environ={"MEMHUB_MCP_TOKEN": f"{SECRET}\n"})
+    assert str(caught.value).startswith("MEMHUB_MCP_TOKEN: must be one line of plain ASCII")
+    assert SECRET not in repr(caught.value)

@@ -87,8 +87,8 @@ class _Expander:
         return value
 
     def _file(self, name: str, place: Place) -> str:
-        path = self._folder / Path(name).expanduser()
         try:
+            path = self._folder / Path(name).expanduser()
             return path.read_bytes().decode("utf-8-sig").rstrip("\r\n")
         except UnicodeDecodeError:
             why = "is not UTF-8 text"
@@ -96,6 +96,8 @@ class _Expander:
             why = f"cannot be read: {found.strerror}"
         except ValueError:
             why = "is no file name"
+        except RuntimeError:
+            why = "is in a home folder that is not known; write the path out"
         return self._refuse(place, f"the file {name} {why}")
 
     def _refuse(self, place: Place, message: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -21,6 +21,7 @@ MOST_VALUES: Final = 100_000
 DEEPEST: Final = 50
 """More levels than this are refused; a value that holds itself has no end of them."""
 
+_TOO_MUCH: Final = "holds too much, or a value that holds itself"
 _NAMED: Final = re.compile(r"(alias|anchor|tag|tag handle) ['\"].*", re.DOTALL)
 _HINT: Final = "; YAML reads `{` after `$` as a mapping here: put the ${...} in quotes"
 
@@ -43,7 +44,11 @@ def from_mapping(data: Mapping[str, object], folder: Path | None = None) -> Docu
     """A configuration that was parsed elsewhere; relative paths start from the current folder."""
     document = Document("configuration", folder or Path.cwd(), data)
     problems = document.problems()
-    _check_keys(data, (), problems)
+    for number, (place, key) in enumerate(_keys(data, ()), 1):
+        if number > MOST_VALUES or len(place) > DEEPEST:
+            raise InvalidConfig(f"{document.source}: {_TOO_MUCH}")
+        if not isinstance(key, str):
+            problems.add(place, f"a key must be text, not {type(key).__name__}")
     problems.check()
     return document
 
@@ -59,7 +64,7 @@ def from_file(path: Path) -> Document:
     problems.check()
     try:
         data = yaml.SafeLoader("").construct_document(root)
-    except (yaml.YAMLError, ValueError) as found:
+    except Exception as found:  # noqa: BLE001 - a tag that does not fit its value fails in any way
         error = _syntax_error(path, found, "")
     else:
         return Document(str(path), path.resolve().parent, data, lines)
@@ -89,6 +94,8 @@ def _read(path: Path) -> str:
         why = f"is not UTF-8 (byte {found.start + 1})"
     except OSError as found:
         why = f"cannot be read: {found.strerror}"
+    except ValueError:
+        why = "is no file name"
     raise InvalidConfig(f"{path}: {why}")
 
 
@@ -115,7 +122,7 @@ class _Walk:
     def visit(self, node: yaml.Node, place: Place) -> None:
         self._visited += 1
         if self._visited > MOST_VALUES or len(place) > DEEPEST:
-            raise InvalidConfig(f"{self._source}: holds too much, or a value that holds itself")
+            raise InvalidConfig(f"{self._source}: {_TOO_MUCH}")
         self._lines.setdefault(place, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
             self._mapping(node, place)
@@ -127,6 +134,7 @@ class _Walk:
         seen: set[str] = set()
         for key, value in node.value:
             if key.tag == "tag:yaml.org,2002:merge":
+                self.visit(value, (*place, "<<"))
                 continue
             if key.tag != "tag:yaml.org,2002:str":
                 self._lines[(*place, "")] = key.start_mark.line + 1
@@ -140,13 +148,13 @@ class _Walk:
             self.visit(value, inside)
 
 
-def _check_keys(value: object, place: Place, problems: Problems) -> None:
+def _keys(value: object, place: Place) -> Iterator[tuple[Place, object]]:
+    """Every key at whatever depth, and every item's place as one, with the place that it stands in."""
     if isinstance(value, Mapping):
         for key, item in value.items():
-            if not isinstance(key, str):
-                problems.add(place, f"a key must be text, not {type(key).__name__}")
-            else:
-                _check_keys(item, (*place, key), problems)
+            yield place, key
+            yield from _keys(item, (*place, str(key)))
     elif isinstance(value, list | tuple):
         for number, item in enumerate(value):
-            _check_keys(item, (*place, number), problems)
+            yield place, ""
+            yield from _keys(item, (*place, number))

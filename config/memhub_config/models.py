@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import os
 import re
+import sys
+from pathlib import Path
 from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
@@ -13,14 +15,16 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SecretStr,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 
 from memhub import limits
 from memhub.calls import Retry
 
-__all__ = ["ROUTING", "Duration", "HttpUrl", "RetrySection", "Section", "StoreOptions"]
+__all__ = ["ROUTING", "Duration", "HeaderSecret", "HttpUrl", "RetrySection", "Section", "StoreOptions"]
 
 ROUTING: Final = frozenset({"scope", "user_id", "agent_id", "app_id", "run_id", "session_id"})
 """Names that say whose memory it is. They are given per call, never in a configuration."""
@@ -38,6 +42,28 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
+    @field_validator("*", mode="after")
+    @classmethod
+    def _usable(cls, value: object) -> object:
+        if isinstance(value, Path):
+            _check_path(value)
+        return value
+
+
+def _check_path(path: Path) -> None:
+    """Raises ValueError for what is told late, or as something else, once the path is used."""
+    try:
+        os.fsencode(path.expanduser())
+    except RuntimeError:
+        why = "begins with ~, but that home folder is not known; write the path out"
+    except UnicodeEncodeError:
+        why = "holds a lone surrogate, which is no character"
+    else:
+        if "\0" not in str(path):
+            return
+        why = "holds a NUL character; no file name does"
+    raise ValueError(why)
+
 
 def seconds(value: object) -> object:
     """Seconds from `10s`, `500ms`, `2m`, `1h` or a plain number. Raises ValueError."""
@@ -48,8 +74,8 @@ def seconds(value: object) -> object:
         value = float(found[1]) * _SECONDS[found[2] or ""]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError("must be a duration such as 10s, 500ms or 2m, or a number of seconds")  # noqa: TRY004
-    if not 0 < value < math.inf:
-        raise ValueError("must be longer than nothing")
+    if not 0 < value <= sys.float_info.max:
+        raise ValueError("must be longer than nothing, and not without end")
     return float(value)
 
 
@@ -96,6 +122,19 @@ HttpUrl = Annotated[
     WithJsonSchema({"type": "string", "pattern": r"^https?://[^\s/?#@]+(/[^\s?#@]*)?$"}),
 ]
 """The address of an HTTP endpoint, without a key in it, and without a slash at its end."""
+
+
+_HEADER: Final = re.compile("[!-~]([ -~]*[!-~])?")
+
+
+def _in_a_header(given: SecretStr) -> SecretStr:
+    if _HEADER.fullmatch(given.get_secret_value()) is None:
+        raise ValueError("must be one line of plain ASCII without spaces around it, since a header holds it")
+    return given
+
+
+HeaderSecret = Annotated[SecretStr, AfterValidator(_in_a_header)]
+"""A key or token that travels in a header of HTTP."""
 
 
 class RetrySection(Section):

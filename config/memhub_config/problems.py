@@ -70,7 +70,8 @@ class Problems:
         where = source + (f"line {line}: " if line else "")
         if not line and source:
             where = f"{self._source}: "
-        return f"{where}{dotted(place)}: {message}" if place else f"{where}{message}"
+        name = dotted(place)
+        return f"{where}{name}: {message}" if name else f"{where}{message}"
 
     def _line(self, place: Place) -> int | None:
         """The line of the field itself, else of the nearest thing around it."""

@@ -17,7 +17,7 @@ from memhub_config.loader import Document, from_file, from_mapping
 from memhub_config.models import ROUTING, Section, StoreOptions
 from memhub_config.problems import Place, Problems, listed, nearest
 from memhub_config.provider import Provider
-from memhub_config.refusals import validated
+from memhub_config.refusals import given_or_empty, validated
 from memhub_config.settings import process_settings
 from memhub_config.watching import EventsSection
 
@@ -75,9 +75,8 @@ def load_config(source: Source = None, *, environ: Mapping[str, str] | None = No
     stores = _Reader(expanded, problems).stores()
     _check_embedders(stores, expanded, problems)
     bindings = read_bindings(expanded, problems, _names(expanded))
-    events = validated(
-        EventsSection, expanded.data.get("events") or {}, ("events",), problems, expanded.unset
-    )
+    given = given_or_empty(expanded.data.get("events"))
+    events = validated(EventsSection, given, ("events",), problems, expanded.unset)
     problems.check()
     return Config(document, stores, bindings, events or EventsSection(), embedders)
 
@@ -160,7 +159,7 @@ class _Reader:
         provider = self._provider(chosen[0], (*place, chosen[0]))
         if provider is None:
             return None
-        settings = self._validated(provider.settings, section[chosen[0]] or {}, (*place, chosen[0]))
+        settings = self._validated(provider.settings, given_or_empty(section[chosen[0]]), (*place, chosen[0]))
         if settings is None or checked is None:
             return None
         return StoreConfig(name, provider, settings, checked)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from memhub_config.models import ROUTING, Section
 from memhub_config.problems import Place, Problems, listed, nearest
 
-__all__ = ["validated"]
+__all__ = ["given_or_empty", "validated"]
 
+_SHAPES: Final = {"tuple_type": "must be a list", "path_type": "must be a path"}
 S = TypeVar("S", bound=Section)
 
 
@@ -25,6 +26,11 @@ def validated(
         refused = found.errors(include_input=False, include_url=False)
     _note(problems, place, model, cast("list[dict[str, Any]]", refused), unset)
     return None
+
+
+def given_or_empty(section: object) -> object:
+    """A section, or an empty one where nothing was written; a false or a zero is no section."""
+    return {} if section is None else section
 
 
 def _without_nulls(section: object) -> object:
@@ -54,9 +60,10 @@ def _told(refusal: Mapping[str, Any], model: type[BaseModel], unset: str | None)
     if refusal["type"] == "missing":
         return f"is required, and {unset}" if unset else "is required"
     if refusal["type"] in {"model_type", "model_attributes_type", "dict_type"}:
-        return f"must be a mapping of {listed(_fields(model, inside))}"
-    if refusal["type"] == "tuple_type":
-        return "must be a list"
+        fields = _fields(model, inside)
+        return f"must be a mapping of {listed(fields)}" if fields else "has no fields; leave it empty"
+    if refusal["type"] in _SHAPES:
+        return _SHAPES[refusal["type"]]
     message = str(refusal["msg"]).removeprefix("Value error, ").removeprefix("Assertion failed, ")
     return message.replace("Input should be", "must be", 1)
 

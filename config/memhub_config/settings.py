@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, ValidationError
 from pydantic_settings import (
     BaseSettings,
     EnvSettingsSource,
@@ -16,6 +16,7 @@ from pydantic_settings import (
 )
 
 from memhub import InvalidConfig
+from memhub_config.models import HeaderSecret
 
 __all__ = ["ProcessSettings", "process_settings"]
 
@@ -31,7 +32,7 @@ class ProcessSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="What the command's log tells on stderr."
     )
-    mcp_token: SecretStr | None = Field(
+    mcp_token: HeaderSecret | None = Field(
         default=None, description="What clients of `memhub mcp --http` must bear."
     )
 
@@ -52,5 +53,8 @@ def process_settings(environ: Mapping[str, str] = os.environ) -> ProcessSettings
         return Given()
     except ValidationError as found:
         wrong = found.errors(include_input=False, include_url=False)[0]
-    name, message = wrong["loc"][0], wrong["msg"].replace("Input should be", "must be")
+    name, message = (
+        wrong["loc"][0],
+        wrong["msg"].removeprefix("Value error, ").replace("Input should be", "must be"),
+    )
     raise InvalidConfig(f"MEMHUB_{str(name).upper()}: {message}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from memhub.errors import InvalidConfig, InvalidInput
+from memhub.requests import check_scope
 from memhub.scope import Scope
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ class ScopeTemplate:
         self._of = of if isinstance(of, str) else dict(of)
         texts = [of] if isinstance(of, str) else [*of.values()]
         self.values = frozenset(name for text in texts for name in _values(text))
-        self.fill(dict.fromkeys(self.values, "value"))
+        check_scope(self.fill(dict.fromkeys(self.values, "value")))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ScopeTemplate) and self._of == other._of
 
     def __hash__(self) -> int:
-        return hash(str(self._of))
+        return hash(self._of if isinstance(self._of, str) else frozenset(self._of.items()))
 
     def fill(self, values: Mapping[str, str]) -> Scope:
         """The scope with these values in their places."""

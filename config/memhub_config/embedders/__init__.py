@@ -15,7 +15,7 @@ from memhub_config.kinds import EmbedderKind
 from memhub_config.models import Section
 from memhub_config.problems import Place, Problems, listed, nearest
 from memhub_config.provider import Parts
-from memhub_config.refusals import validated
+from memhub_config.refusals import given_or_empty, validated
 
 __all__ = ["KINDS", "EmbedderConfig", "load", "read_embedders"]
 
@@ -52,7 +52,7 @@ def load(name: str) -> EmbedderKind:
 
 def read_embedders(expanded: Expanded, problems: Problems) -> dict[str, EmbedderConfig]:
     """The embedders by name. What is wrong becomes a problem; those that are then stay out."""
-    given = expanded.data.get("embedders") or {}
+    given = given_or_empty(expanded.data.get("embedders"))
     if not isinstance(given, Mapping):
         problems.add(("embedders",), "must hold embedders by name")
         return {}
@@ -70,5 +70,5 @@ def _read(name: str, section: object, expanded: Expanded, problems: Problems) ->
         problems.add((*place, key), f"no such embedder{nearest(key, KINDS)}; there are {listed(KINDS)}")
         return None
     kind = load(key)
-    checked: Any = validated(kind.settings, settings or {}, (*place, key), problems, expanded.unset)
+    checked: Any = validated(kind.settings, given_or_empty(settings), (*place, key), problems, expanded.unset)
     return None if checked is None else EmbedderConfig(name, kind, checked)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager, aclosing
 from typing import cast
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 
 from memhub.embedding import Embedder
 from memhub_config.kinds import EmbedderKind
-from memhub_config.models import Duration, HttpUrl, RetrySection, Section
+from memhub_config.models import Duration, HeaderSecret, HttpUrl, RetrySection, Section
 from memhub_config.provider import Parts
 
 __all__ = ["KIND", "OpenAISettings"]
@@ -21,7 +21,7 @@ class OpenAISettings(Section):
     base_url: HttpUrl = Field(
         description="The address before /embeddings, such as https://api.openai.com/v1."
     )
-    api_key: SecretStr | None = Field(default=None, description="Sent as a bearer token; some need none.")
+    api_key: HeaderSecret | None = Field(default=None, description="Sent as a bearer token; some need none.")
     model: str = Field(min_length=1, description="The model, by the endpoint's name for it.")
     dimensions: int = Field(ge=1, le=65_536, description="Length of the model's vectors; checked.")
     shorten: bool = Field(

@@ -8,7 +8,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Final
 
 from memhub import InvalidConfig
-from memhub_config.models import ROUTING, StoreOptions
+from memhub_config.models import ROUTING, Section, StoreOptions
 from memhub_config.provider import Provider
 
 __all__ = ["BUILT_IN", "GROUP", "known", "load"]
@@ -63,6 +63,8 @@ def _checked(name: str, found: object) -> Provider:
         raise InvalidConfig(
             f"provider {name!r}: its entry point must be a memhub_config.Provider of that name"
         )
+    if not (isinstance(found.settings, type) and issubclass(found.settings, Section)):
+        raise InvalidConfig(f"provider {name!r}: its settings must derive from memhub_config.Section")
     if taken := sorted(ROUTING & set(found.settings.model_fields)):
         raise InvalidConfig(f"provider {name!r}: has the field {taken[0]}, but a scope is given per call")
     return found

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
 from memhub import Adapter
-from memhub_config.models import Duration, HttpUrl, Section
+from memhub_config.models import Duration, HeaderSecret, HttpUrl, Section
 from memhub_config.provider import Parts, Provider
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class ModelSettings(Section):
         description="The address before /chat/completions, such as https://api.openai.com/v1."
     )
     model: str = Field(min_length=1, description="The model, by the endpoint's name for it.")
-    api_key: SecretStr | None = Field(default=None, description="Sent as a bearer token; some need none.")
+    api_key: HeaderSecret | None = Field(default=None, description="Sent as a bearer token; some need none.")
     timeout: Duration = Field(default=60.0, description="How long each step of a request may take.")
 
 
@@ -44,7 +44,9 @@ class Mem0Settings(Section):
     endpoint: HttpUrl | None = Field(
         default=None, description=f"The service; for the platform {PLATFORM} unless another is given."
     )
-    api_key: SecretStr | None = Field(default=None, description="The service's key; sent in a header only.")
+    api_key: HeaderSecret | None = Field(
+        default=None, description="The service's key; sent in a header only."
+    )
     path: Path | None = Field(
         default=None, description="embedded: the folder of all its files, used by one process at a time."
     )

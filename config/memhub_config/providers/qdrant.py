@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
 from memhub import Adapter
-from memhub_config.models import Duration, HttpUrl, Section
+from memhub_config.models import Duration, HeaderSecret, HttpUrl, Section
 from memhub_config.provider import Parts, Provider
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class QdrantSettings(Section):
         default=None,
         description="A server, such as http://127.0.0.1:6333; the port is 6333 where none is given.",
     )
-    api_key: SecretStr | None = Field(default=None, description="The server's key; sent in a header only.")
+    api_key: HeaderSecret | None = Field(default=None, description="The server's key; sent in a header only.")
     path: Path | None = Field(
         default=None,
         description="A folder for the embedded engine, of this process alone; `:memory:` for nowhere lasting.",

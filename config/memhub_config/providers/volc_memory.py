@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, SecretStr, model_validator
 
 from memhub import Adapter
-from memhub_config.models import Duration, HttpUrl, Section
+from memhub_config.models import Duration, HeaderSecret, HttpUrl, Section
 from memhub_config.provider import Parts, Provider
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class VolcMemorySettings(Section):
     """The data plane, and either its key or an access key that can ask for it."""
 
     mem0: DataPlane
-    api_key: SecretStr | None = Field(default=None, description="The project's key, where it is known.")
+    api_key: HeaderSecret | None = Field(default=None, description="The project's key, where it is known.")
     memory_project_id: str | None = Field(
         default=None, min_length=1, description="The project whose key is asked for."
     )
@@ -41,7 +41,7 @@ class VolcMemorySettings(Section):
     )
     access_key_id: str | None = Field(default=None, min_length=1, description="Signs the calls for the key.")
     access_key_secret: SecretStr | None = Field(default=None, description="Signs the calls for the key.")
-    session_token: SecretStr | None = Field(
+    session_token: HeaderSecret | None = Field(
         default=None, description="Comes with temporary access keys; sent and signed with each call."
     )
     timeout: Duration = Field(default=20.0, description="How long each step of a request may take.")
