@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from memhub import MemoryStore, Scope, Toolbox, events
-from memhub.recall import STANDING
+from memhub.blocks import STANDING
 from memhub.telemetry import OPERATIONS
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_config import load_config

@@ -25,8 +25,8 @@ from memhub import (
 )
 from memhub.blocking import BlockingMemoryStore
 from memhub.blocking import recall_block as blocking_recall_block
+from memhub.blocks import SMALLEST, STANDING, Entry, assemble, without_blocks
 from memhub.events import MemoryRecalled
-from memhub.recall import SMALLEST, STANDING, Entry, assemble, without_blocks
 from memhub_adapters.in_memory import InMemoryAdapter
 
 ME, TEAM = Scope("me"), Scope("team")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memhub import Record, Scope
-from memhub.recall import Entry, assemble, without_blocks
+from memhub.blocks import Entry, assemble, without_blocks
 
 HIDDEN = [
     *"\x1f\xad\u200b\u2060\u2063\u206a\ufeff\u115f\u3164\uffa0\ufff9",

@@ -46,9 +46,10 @@ from memhub.store import MemoryStore
 
 if TYPE_CHECKING:
     from memhub.bindings import Binding
+    from memhub.blocks import RecallBlock
     from memhub.bound import BoundMemory
     from memhub.migration import migrate, plan_migration
-    from memhub.recall import RecallBlock, recall_block
+    from memhub.recall import recall_block
     from memhub.toolbox import Toolbox
 
 __all__ = [
@@ -104,7 +105,7 @@ __all__ = [
 _ON_USE: Final = {
     "Binding": "bindings",
     "BoundMemory": "bound",
-    "RecallBlock": "recall",
+    "RecallBlock": "blocks",
     "Toolbox": "toolbox",
     "migrate": "migration",
     "plan_migration": "migration",

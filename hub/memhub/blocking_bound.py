@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from memhub.blocks import RecallBlock
 from memhub.bound import BoundMemory
 from memhub.portal import Portal
-from memhub.recall import BUDGET, HITS, RecallBlock
+from memhub.recall import BUDGET, HITS
 from memhub.recall import recall_block as assembled
 from memhub.records import (
     UNSET,

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from memhub import limits, validation
+from memhub.blocks import without_blocks
 from memhub.errors import InvalidConfig, InvalidInput, NotFound, Unsupported
 from memhub.lookup import check_found, check_ids
-from memhub.recall import without_blocks
 from memhub.records import (
     UNSET,
     Fact,
@@ -87,7 +87,7 @@ class BoundMemory:
     Shared records can be read, and not changed. No argument of any call widens this. What a host
     does (scan, stats, purge, restore, sweep, close) is done on the store.
 
-    A recall block that comes back in what is observed is left out of it, see `memhub.recall`.
+    A recall block that comes back in what is observed is left out of it, see `memhub.blocks`.
     `report` is for what is built on top: it tells the store's observers.
     """
 

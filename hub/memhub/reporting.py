@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from memhub.adapter import Adapter, Read
+    from memhub.blocks import RecallBlock
     from memhub.calls import Clock
     from memhub.observers import Observers
-    from memhub.recall import RecallBlock
     from memhub.records import Observed, Recalled, Record
 
 __all__ = ["Reporter"]

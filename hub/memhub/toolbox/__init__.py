@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memhub import validation
+from memhub.blocks import SMALLEST
 from memhub.bound import BoundMemory, check_bound
 from memhub.errors import Closed, HubError, InvalidInput, NotFound, Unavailable
-from memhub.recall import SMALLEST
 from memhub.records import Fact, Observation, Provenance, Query
 from memhub.toolbox.answers import ANSWER, Answer, failed, invalidated, listed, saved
 from memhub.toolbox.arguments import SHOWN, read_arguments

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC
 from typing import Final
 
-from memhub.recall import shortened
+from memhub.blocks import shortened
 from memhub.records import Fact, Json, Observed, Recalled, Record
 from memhub.scope import Scope
 
