@@ -37,7 +37,7 @@ WRAPPED = {"bind", "upkeep"}  # what they return has a face of its own
 
 
 def public(cls):
-    return {name: member for name, member in vars(cls).items() if not name.startswith("_")}
+    return {name: member for name, member in inspect.getmembers_static(cls) if not name.startswith("_")}
 
 
 def fact(text, **more):

@@ -29,7 +29,7 @@ from memhub.scope import Scope
 if TYPE_CHECKING:
     from memhub.capabilities import Capabilities
     from memhub.reporting import Reporter
-    from memhub.store import MemoryStore
+    from memhub.verbs import Verbs
 
 __all__ = ["BoundMemory", "Grant", "check_bound"]
 
@@ -93,7 +93,7 @@ class BoundMemory:
 
     def __init__(
         self,
-        store: MemoryStore,
+        store: Verbs,
         grant: Grant,
         *,
         held: Callable[[Sequence[str], str], Awaitable[Mapping[str, Record]]],
