@@ -33,7 +33,7 @@ def test_a_deep_check_finds_an_index_that_is_not_true_to_the_files(notes):
         async with notes.open() as store:
             await keep(store, "tea")
             for sql in ("UPDATE file SET digest = x'00', seen = seen + 9000000000", "DELETE FROM fresh"):
-                await store._adapter._writer.run(lambda book, sql=sql: book.db.execute(sql))
+                await store._adapter._access._writer.run(lambda book, sql=sql: book.db.execute(sql))
             assert await store.upkeep().check() == []
             lines = await store.upkeep().check(deep=True)
             assert any("postings of block 0 differ from its records" in line for line in lines)

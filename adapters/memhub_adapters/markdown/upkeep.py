@@ -6,12 +6,13 @@ import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from memhub.errors import HubError, Unsupported
 from memhub.scope import Scope
 from memhub.upkeep import Progress
 from memhub_adapters.markdown import files
+from memhub_adapters.markdown.access import Access
 from memhub_adapters.markdown.book import TreeBook
 from memhub_adapters.markdown.look import MOST_BYTES, digest_of
 from memhub_adapters.markdown.reach import EVERYTHING
@@ -19,9 +20,6 @@ from memhub_adapters.markdown.sync import sync
 from memhub_adapters.markdown.tree import Place, Tree
 from memhub_adapters.sqlite.indexcheck import index_faults
 from memhub_adapters.sqlite.scopes import rooms
-
-if TYPE_CHECKING:
-    from memhub_adapters.markdown.adapter import MarkdownAdapter
 
 __all__ = ["MarkdownUpkeep"]
 
@@ -33,8 +31,8 @@ _COPY: Final = "the files are the store: copy the folder, or use `memhub export`
 class MarkdownUpkeep:
     """Implements `memhub.upkeep.Upkeep` for one tree."""
 
-    def __init__(self, adapter: MarkdownAdapter) -> None:
-        self._adapter = adapter
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
         """Raises Unsupported."""
@@ -57,24 +55,24 @@ class MarkdownUpkeep:
         await self.reindex()
 
     async def _check(self, *, deep: bool) -> list[str]:
-        journal = self._adapter.home.journal
+        journal = self._access.home.journal
         found = (
             ["a write was interrupted; it has been finished now"]
             if await asyncio.to_thread(journal.pending)
             else []
         )
-        await self._adapter.write(_look_again)
-        tree = self._adapter.home.tree
-        found += await self._adapter.read(EVERYTHING, lambda db: [*_amiss(db), *_strange(tree)])
+        await self._access.write(_look_again)
+        tree = self._access.tree
+        found += await self._access.read(EVERYTHING, lambda db: [*_amiss(db), *_strange(tree)])
         if deep:
-            found += await self._adapter.read(
+            found += await self._access.read(
                 EVERYTHING, lambda db: [*index_faults(db), *_differing(db, tree)]
             )
         return found
 
     async def _reindex(self) -> int:
-        await asyncio.to_thread(self._adapter.home.discard)
-        return await self._adapter.read(EVERYTHING, _count)
+        await self._access.discard()
+        return await self._access.read(EVERYTHING, _count)
 
     async def _translated(self, call: Callable[[], Awaitable[T]]) -> T:
         try:
@@ -82,7 +80,7 @@ class MarkdownUpkeep:
         except HubError:
             raise
         except Exception as error:
-            raise self._adapter.translate(error) or error from error
+            raise self._access.translate(error) or error from error
 
 
 def _look_again(book: TreeBook) -> None:
