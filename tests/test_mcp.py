@@ -191,9 +191,12 @@ def test_reading_alone(folder):
 def test_a_token_keeps_others_out(folder):
     async def run(url):
         async with httpx2.AsyncClient() as http:
-            for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": "s3cret"}):
+            for given in (None, "Bearer wrong", "s3cret", "Basic s3cret", "Bearer s3cret x", "Bearer"):
+                headers = {} if given is None else {"Authorization": given}
                 answer = await http.post(url, json={}, headers=headers)
                 assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+            answer = await http.post(url, json={}, headers={"Authorization": "bearer  s3cret"})
+            assert answer.status_code != 401
         async with over_http(url, token="s3cret") as client:
             await data(client, "memory_save", content="x")
 
@@ -206,12 +209,16 @@ def test_a_page_of_another_site_is_refused(folder):
         async with httpx2.AsyncClient() as http:
             for headers in ({"Host": "evil.example"}, {"Origin": "https://evil.example"}):
                 assert (await http.post(url, json={}, headers=headers)).status_code in (403, 421)
+            for named in ("127.0.0.1", "localhost", "[::1]", "localhost:8321"):
+                headers = {"Host": named, "Origin": f"http://{named}"}
+                assert (await http.post(url, json={}, headers=headers)).status_code not in (403, 421)
 
     with http_server(folder, "--scope", "me") as url:
         asyncio.run(run(url))
 
 
-def test_stdin_that_ends_ends_the_server_and_stdout_holds_the_protocol_alone(folder):
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_stdin_that_ends_ends_the_server_and_stdout_holds_the_protocol_alone(folder, end):
     hello = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -226,7 +233,7 @@ def test_stdin_that_ends_ends_the_server_and_stdout_holds_the_protocol_alone(fol
         [MEMHUB, "mcp", "--scope", "me"],
         cwd=folder,
         env=environ(MEMHUB_LOG_LEVEL="debug"),
-        input=json.dumps(hello) + "\n",
+        input=json.dumps(hello) + end,
         capture_output=True,
         text=True,
         check=False,
@@ -234,6 +241,33 @@ def test_stdin_that_ends_ends_the_server_and_stdout_holds_the_protocol_alone(fol
     assert done.returncode == 0
     [answer] = [json.loads(line) for line in done.stdout.splitlines()]
     assert answer["result"]["serverInfo"]["name"] == "memhub"
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_without_pipes_it_says_so_and_ends(folder, closed):
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" mcp --scope me {closed}', MEMHUB],
+        cwd=folder,
+        env=environ(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error [invalid_input] stdin or stdout is closed; an agent starts this command with pipes on both\n"
+    )
+
+
+def test_a_client_that_stops_listening_ends_it_without_a_word(folder):
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [MEMHUB, "mcp", "--scope", "me"]
+    with subprocess.Popen(command, cwd=folder, env=environ(), text=True, **pipes) as process:
+        process.stdout.close()
+        process.stdin.write('{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+        process.stdin.flush()
+        assert process.wait(60) == 0
+        assert process.stderr.read() == ""
 
 
 @pytest.fixture
@@ -283,12 +317,17 @@ WRONG = [
     (["--scope", "a", "--store", "mian"], 1, "store: no 'mian' here; the stores are 'main'"),
     (["--binding", "a"], 1, "binding: no 'a' here; the bindings are none"),
     (["--scope", "a", "--http", "--host", "192.0.2.7"], 1, "cannot listen on 192.0.2.7, port 8321"),
+    (
+        ["--scope", "a", "--http", "--host", "ä..b"],
+        1,
+        "cannot listen on ä..b, port 8321: is no name of a host",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("arguments", "code", "told"), WRONG)
 def test_what_cannot_be_served_is_told(memhub, monkeypatch, arguments, code, told):
-    if "192.0.2.7" in arguments:
+    if {"192.0.2.7", "ä..b"} & {*arguments}:
         monkeypatch.setenv("MEMHUB_MCP_TOKEN", "s3cret")
     ended = memhub("mcp", *arguments)
     assert ended.code == code

@@ -16,6 +16,7 @@ from memhub_config.cli.options import AsJson, Chosen, ConfigPath, Labels, ScopeN
 from memhub_config.cli.output import note
 from memhub_config.cli.running import chosen, on_hub
 from memhub_config.reading import Config, load_config
+from memhub_config.serve import LOOPBACK
 from memhub_config.settings import process_settings
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 PORT: Final = 8321
-LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
 Read = Annotated[
     list[str] | None,

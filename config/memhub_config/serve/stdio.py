@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import sys
 import threading
 from contextlib import suppress
 from typing import Any, Self, cast
@@ -12,16 +14,25 @@ import anyio
 from mcp.server import Server
 from mcp.server.stdio import stdio_server
 
+from memhub import InvalidInput
+
 __all__ = ["serve_stdio"]
 
 CHUNK = 65_536
 
+log = logging.getLogger("memhub.mcp")
+
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Serve one client over stdin and stdout until it closes its end."""
+    """Serve one client over stdin and stdout until it closes its end of either."""
+    if sys.stdin is None or sys.stdout is None:
+        raise InvalidInput("stdin or stdout is closed; an agent starts this command with pipes on both")
     lines = cast("anyio.AsyncFile[str]", _Stdin())
-    async with stdio_server(stdin=lines) as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    try:
+        async with stdio_server(stdin=lines) as (read, write):
+            await server.run(read, write, server.create_initialization_options())
+    except* (BrokenPipeError, ConnectionResetError):
+        log.info("the client has gone before it was answered")
 
 
 class _Stdin:
@@ -46,10 +57,14 @@ class _Stdin:
 
     def _read(self) -> None:
         begun = b""
-        while chunk := os.read(0, CHUNK):
-            *lines, begun = (begun + chunk).split(b"\n")
-            for line in lines:
-                self._put(line)
+        # A terminal that has gone gives an error for an end.
+        with suppress(OSError):
+            while chunk := os.read(0, CHUNK):
+                *lines, begun = (begun + chunk).split(b"\n")
+                for line in lines:
+                    self._put(line)
+        if begun:
+            self._put(begun)
         self._put(None)
 
     def _put(self, line: bytes | None) -> None:
