@@ -28,6 +28,7 @@ from memhub.blocking import BlockingBoundMemory
 from memhub.bound import Grant
 from memhub.records import Observed
 from memhub_adapters.in_memory import InMemoryAdapter
+from memhub_adapters.markdown import MarkdownAdapter
 from memhub_adapters.sqlite import SqliteAdapter
 
 ME, TEAM, OTHER = Scope("me"), Scope("team"), Scope("other")
@@ -188,6 +189,38 @@ def test_a_memory_bound_for_reading_changes_nothing(store):
             assert isinstance(error, Unsupported)
             assert "bound for reading alone" in error.message
         assert await memory.get(mine.id) == mine
+
+    asyncio.run(run())
+
+
+CHANGES = [
+    (lambda memory: memory.update("nowhere", Patch()), "patch: is empty"),
+    (lambda memory: memory.update("nowhere", "x"), "patch: must be a Patch, not str"),
+    (lambda memory: memory.update("nowhere", Patch(content="x"), revision=""), "revision: must be 1 to 512"),
+    (lambda memory: memory.invalidate("nowhere", " "), "reason: is blank"),
+    (lambda memory: memory.invalidate("nowhere", revision="\0"), "revision: must be 1 to 512"),
+    (lambda memory: memory.delete("nowhere", revision=3), "revision: must be 1 to 512"),
+    (lambda memory: memory.delete(""), "id: must be 1 to 512"),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), CHANGES)
+def test_a_wrong_change_is_told_before_anything_is_looked_up(call, told):
+    error = asyncio.run(refused(call(MemoryStore(InMemoryAdapter()).bind(ME))))
+    assert isinstance(error, InvalidInput)
+    assert error.message.startswith(told)
+
+
+def test_what_a_provider_cannot_change_is_told_before_anything_is_looked_up(tmp_path):
+    async def run():
+        async with MemoryStore(MarkdownAdapter(tmp_path, append_only=True)) as store:
+            memory = store.bind(ME)
+            for call in (
+                memory.update("nowhere", Patch(content="x")),
+                memory.invalidate("nowhere"),
+                memory.delete("nowhere"),
+            ):
+                assert isinstance(await refused(call), Unsupported)
 
     asyncio.run(run())
 

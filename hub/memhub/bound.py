@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 from memhub import limits, validation
 from memhub.blocks import without_blocks
 from memhub.errors import InvalidConfig, InvalidInput, NotFound, Unsupported
+from memhub.intents import deletion_from, invalidation_from, update_from
 from memhub.lookup import check_found, check_ids
 from memhub.records import (
     UNSET,
@@ -178,18 +179,24 @@ class BoundMemory:
 
     async def update(self, id: str, patch: Patch, *, revision: str | None = None) -> Record:
         """Change a record of the bound scope. Returns the new record."""
-        await self._check_own("update", id)
+        self._check_writable("update")
         if isinstance(patch, Patch) and isinstance(patch.content, str):
             patch = replace(patch, content=without_blocks(patch.content))
+        update_from(self.capabilities, id, patch, revision)
+        await self._check_own("update", id)
         return await self._store.update(id, patch, revision=revision)
 
     async def invalidate(self, id: str, reason: str | None = None, *, revision: str | None = None) -> Record:
         """Hide a record of the bound scope and keep it as history. Returns the record."""
+        self._check_writable("invalidate")
+        invalidation_from(self.capabilities, id, reason, revision)
         await self._check_own("invalidate", id)
         return await self._store.invalidate(id, reason, revision=revision)
 
     async def delete(self, id: str, *, revision: str | None = None) -> None:
         """Forget a record of the bound scope. An expired one is NotFound here; hosts sweep."""
+        self._check_writable("delete")
+        deletion_from(self.capabilities, id, revision)
         await self._check_own("delete", id)
         await self._store.delete(id, revision=revision)
 
@@ -219,8 +226,7 @@ class BoundMemory:
             )
 
     async def _check_own(self, operation: str, id: str) -> None:
-        self._check_writable(operation)
-        held = await self._held([validation.identifier("id", id)], operation)
+        held = await self._held([id], operation)
         own = [one for one, record in held.items() if record.scope == self.scope]
         self._check_found(operation, [id], own)
 

@@ -11,11 +11,12 @@ from memhub import limits, support, validation
 from memhub.calls import Calls, Clock, Retry, utc_now
 from memhub.cursors import seal, unseal
 from memhub.errors import Closed, HubError
+from memhub.intents import deletion_from, invalidation_from, update_from
 from memhub.lookup import check_found, check_ids
 from memhub.observers import Observer, Observers
 from memhub.records import UNSET, Observation, Observed, Patch, Query, Recalled, Record, Unset
 from memhub.reporting import Reporter
-from memhub.requests import patch_from, read_from, write_from
+from memhub.requests import read_from, write_from
 
 if TYPE_CHECKING:
     from memhub.adapter import Adapter
@@ -116,9 +117,7 @@ class Verbs:
 
         NotFound; Conflict for a stale `revision` or an invalidated record.
         """
-        validation.identifier("id", id)
-        checked, expected = patch_from(patch), _revision(revision)
-        support.check_patch(self.capabilities, checked, expected)
+        checked, expected = update_from(self.capabilities, id, patch, revision)
         now, started = self._now(), perf_counter()
         record = await self._run(
             "update",
@@ -130,10 +129,7 @@ class Verbs:
 
     async def invalidate(self, id: str, reason: str | None = None, *, revision: str | None = None) -> Record:
         """Hide a record and keep it as history; a repeat changes nothing. Returns the record."""
-        validation.identifier("id", id)
-        why, expected = validation.short("reason", reason), _revision(revision)
-        self.capabilities.require("invalidation", operation="invalidate")
-        self._check_revision("invalidate", expected)
+        why, expected = invalidation_from(self.capabilities, id, reason, revision)
         now, started = self._now(), perf_counter()
         record = await self._run(
             "invalidate",
@@ -145,10 +141,7 @@ class Verbs:
 
     async def delete(self, id: str, *, revision: str | None = None) -> None:
         """Forget a record: no call returns it, or a trace of it, again."""
-        validation.identifier("id", id)
-        expected = _revision(revision)
-        self.capabilities.require("delete", operation="delete")
-        self._check_revision("delete", expected)
+        expected = deletion_from(self.capabilities, id, revision)
         now, started = self._now(), perf_counter()
         await self._run(
             "delete", lambda: self._adapter.delete(id, revision=expected, now=now), repeatable=False
@@ -200,10 +193,6 @@ class Verbs:
         self._open()
         return self._clock()
 
-    def _check_revision(self, operation: str, revision: str | None) -> None:
-        if revision is not None:
-            self.capabilities.require("revisions", operation=operation, argument="revision")
-
 
 def _has_words(text: str | None) -> bool:
     if text is None:
@@ -211,7 +200,3 @@ def _has_words(text: str | None) -> bool:
     from memhub.search import has_words
 
     return has_words(text)
-
-
-def _revision(value: str | None) -> str | None:
-    return None if value is None else validation.identifier("revision", value)
