@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import datetime
 
 import pytest
 
@@ -21,6 +22,8 @@ from memhub.events import (
     RetryScheduled,
 )
 from memhub.observers import Observers
+from memhub.records import Record, Restored
+from memhub_adapters.in_memory import InMemoryAdapter
 
 ME = Scope("me")
 AT = SetClock()()
@@ -282,6 +285,31 @@ def test_ids_are_told_and_texts_only_to_who_asked() -> None:
     assert searched.query == "oolong"
     assert [record.content for record in searched.records or ()] == ["Prefers oolong"]
     assert all(event.seconds > 0 for event in shown if event != corrected)
+
+
+class Renaming(InMemoryAdapter):
+    """Keeps no id that is given to it, as some providers do."""
+
+    async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
+        await super().restore([replace(one, id=f"here-{one.id}") for one in records], now=now)
+        return Restored({one.id: f"here-{one.id}" for one in records})
+
+
+def test_what_is_restored_is_told_by_the_ids_that_it_has_here() -> None:
+    shown: list[Event] = []
+
+    async def run() -> Sequence[Record]:
+        async with MemoryStore(Faulty()) as old, MemoryStore(Renaming()) as new:
+            new.subscribe(shown.append, content=True)
+            said = await old.observe(Observation(ME, facts=[Fact("Tea"), Fact("Milk")]))
+            done = await new.restore(said.records)
+            return await new.get(list(done.ids.values()))
+
+    held = asyncio.run(run())
+    [told] = shown
+    assert isinstance(told, MemoryWritten)
+    assert told.ids == tuple(record.id for record in held)
+    assert [(one.id, one.content) for one in told.records or ()] == [(one.id, one.content) for one in held]
 
 
 def test_an_observer_runs_in_the_context_of_its_call() -> None:

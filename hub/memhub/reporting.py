@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from memhub.blocks import RecallBlock
     from memhub.calls import Clock
     from memhub.observers import Observers
-    from memhub.records import Observed, Recalled, Record
+    from memhub.records import Observed, Recalled, Record, Restored
 
 __all__ = ["Reporter"]
 
@@ -75,6 +76,12 @@ class Reporter:
             given = tuple(records) if self._observers.content else None
             told = _counted(records)
             self._tell("MemoryWritten", operation, seconds, **told, replayed=replayed, records=given)
+
+    def restored(self, given: Sequence[Record], done: Restored, seconds: float) -> None:
+        """Complete records were stored, with the ids that they have here."""
+        if self._observers:
+            here = [replace(record, id=done.ids.get(record.id, record.id)) for record in given]
+            self.written("restore", here, seconds)
 
     def invalidated(self, id: str, seconds: float) -> None:
         """A record was hidden."""

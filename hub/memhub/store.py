@@ -72,7 +72,7 @@ class MemoryStore(Verbs):
         if not checked:
             return Restored({})
         done = await self._run("restore", lambda: self._adapter.restore(checked, now=now), repeatable=True)
-        self._report.written("restore", checked, perf_counter() - started)
+        self._report.restored(checked, done, perf_counter() - started)
         return done
 
     async def stats(self, scope: Scope | None = None, *, by_scope: bool = False) -> Stats:
