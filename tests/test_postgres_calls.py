@@ -271,13 +271,13 @@ def test_an_exhausted_pool_says_so_and_heals(schema):
 
 def test_the_server_ends_a_statement_that_takes_too_long_and_nothing_is_written(schema):
     async def use() -> None:
-        adapter = opened(schema, statement_timeout=0.05)
-        async with MemoryStore(adapter, retry=Retry(attempts=1)) as store:
+        hasty = MemoryStore(opened(schema, statement_timeout=0.2), retry=Retry(attempts=1))
+        async with MemoryStore(opened(schema)) as store, hasty:
             await store.observe(fact("green tea"))
             with psycopg.connect(dsn()) as holder:
                 holder.execute(f"SELECT FROM {schema}.scope FOR UPDATE")
                 with pytest.raises(TimedOut, match="the server's statement_timeout ended it") as late:
-                    await store.observe(fact("lost tea"))
+                    await hasty.observe(fact("lost tea"))
                 assert late.value.unapplied
             await store.observe(fact("white tea"))
             assert await contents(store) == ["green tea", "white tea"]

@@ -24,6 +24,7 @@ from memhub import (
     Unavailable,
 )
 from memhub_adapters.postgres import PostgresAdapter
+from memhub_adapters.postgres.session import READ, Session
 from postgres_fixture import drop, dsn, new_schema, sql, until
 from postgres_server import Server
 
@@ -126,23 +127,30 @@ def test_serialisation_failures_and_deadlocks_are_repeated_inside(schema, state)
 
 
 def test_a_real_deadlock_is_one_that_the_caller_never_sees(schema):
-    quick = make_conninfo(dsn(), options="-c deadlock_timeout=300ms", application_name=schema)
+    # A wait looks for a deadlock once, so the store's must be the last to begin: the other never looks.
+    quick = make_conninfo(dsn(), options="-c deadlock_timeout=100ms", application_name=schema)
+    patient = make_conninfo(dsn(), options="-c deadlock_timeout=1h", application_name=f"{schema}_other")
 
     async def use() -> None:
         async with MemoryStore(PostgresAdapter(quick, schema=schema), retry=ONCE) as store:
             held = (await store.observe(fact("green tea"))).records[0]
             await store.observe(fact("black tea", OTHER))
+            await store.observe(fact("white tea", Scope("third")))
             page = (await store.scan()).records
-            with psycopg.connect(dsn(), options="-c deadlock_timeout=60s") as other:
-                # It holds the second scope and then wants the first, which the store holds meanwhile.
-                other.execute(f"SELECT FROM {schema}.scope WHERE id = 2 FOR UPDATE")
+            with psycopg.connect(dsn()) as gate, psycopg.connect(patient) as other:
+                gate.execute(f"SELECT FROM {schema}.scope WHERE id = 2 FOR UPDATE")
+                other.execute(f"SELECT FROM {schema}.scope WHERE id = 3 FOR UPDATE")
                 later = [_copy(record, number) for number, record in enumerate(page)]
                 writing = asyncio.create_task(store.restore(later))
                 await asyncio.to_thread(until, lambda: _waits(schema))
-                await asyncio.to_thread(other.execute, f"SELECT FROM {schema}.scope WHERE id = 1 FOR UPDATE")
+                wants = f"SELECT FROM {schema}.scope WHERE id = 1 FOR UPDATE"
+                wanting = asyncio.create_task(asyncio.to_thread(other.execute, wants))
+                await asyncio.to_thread(until, lambda: _waits(f"{schema}_other"))
+                gate.rollback()
+                await wanting
                 other.rollback()
                 await writing
-            assert (await store.stats()).live == 4
+            assert (await store.stats()).live == 6
             assert (await store.get(held.id)) == held
             assert await store.upkeep().check(deep=True) == []
 
@@ -165,8 +173,12 @@ def _waits(name: str) -> list[tuple]:
 
 
 def end_connections(name: str) -> None:
-    sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", name)
-    until(lambda: not sql("SELECT pid FROM pg_stat_activity WHERE application_name = %s", name))
+    """End those that are there now; others may follow them at once."""
+    ended = sql(
+        "SELECT pid, pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", name
+    )
+    pids = [pid for pid, _ in ended]
+    until(lambda: not sql("SELECT FROM pg_stat_activity WHERE pid = ANY(%s)", pids))
 
 
 def test_a_connection_lost_while_idle_is_replaced_without_an_error(schema):
@@ -195,6 +207,43 @@ def test_a_connection_lost_during_a_write_is_repeated_where_nothing_was_committe
             assert await contents(store) == ["black tea", "green tea"]
 
     asyncio.run(use())
+
+
+def test_a_connection_that_ends_half_way_through_its_answers_is_lost_and_its_work_repeated(schema):
+    """What libpq then says has no SQLSTATE, and it has not yet seen the end of the stream."""
+    runs: list[int] = []
+
+    async def work(session: Session) -> list[list[tuple]]:
+        runs.append(len(runs))
+        if len(runs) == 1:
+            libpq = session._connection.pgconn
+            libpq.enter_pipeline_mode()
+            libpq.send_query_params(b"SELECT 1", None)
+            libpq.exit_pipeline_mode()
+        return await session.ask(("SELECT 2", ()))
+
+    async def use() -> None:
+        adapter = PostgresAdapter(dsn(), schema=schema, pool_size=1)
+        assert await adapter.perform(work, begin=READ) == [[(2,)]]
+        assert runs == [0, 1]
+        await adapter.aclose()
+
+    asyncio.run(use())
+
+
+def test_a_failure_within_a_failure_is_not_written_to_any_log(schema, caplog):
+    """psycopg would, with what the server said, which may quote what was given."""
+
+    async def use() -> None:
+        adapter = PostgresAdapter(dsn(), schema=schema)
+        statements = (("SELECT 'green tea'::int", ()), ("SELECT %s", ("no text of PostgreSQL's: \0",)))
+        with pytest.raises(psycopg.DataError, match="NUL"):
+            await adapter.perform(lambda session: session.ask(*statements), begin=READ)
+        await adapter.ping()
+        await adapter.aclose()
+
+    asyncio.run(use())
+    assert caplog.records == []
 
 
 def break_at_commit(schema: str) -> None:
@@ -280,11 +329,11 @@ def test_calls_in_flight_when_the_server_crashes_fail_or_succeed_and_are_never_h
     asyncio.run(use())
 
 
-def refused(**changed: object) -> HubError:
+def refused(*, patience: float = 60, **changed: object) -> HubError:
     """What opening comes to where the connection string is changed so."""
 
     async def go() -> HubError:
-        adapter = PostgresAdapter(make_conninfo(dsn(), **changed), connect_timeout=2)
+        adapter = PostgresAdapter(make_conninfo(dsn(), **changed), connect_timeout=patience)
         with pytest.raises(HubError) as error:
             await adapter.open()
         await adapter.aclose()
@@ -315,6 +364,6 @@ def test_a_server_that_never_answers_is_given_up(schema):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        error = refused(host="127.0.0.1", port=silent.getsockname()[1])
+        error = refused(patience=2, host="127.0.0.1", port=silent.getsockname()[1])
     assert type(error) is Unavailable
     assert "it does not answer" in str(error)

@@ -70,9 +70,14 @@ class Unfinished(Exception):
 
 
 def lost(error: psycopg.Error, connection: psycopg.AsyncConnection[Any]) -> bool:
-    """Whether the connection went, rather than the server refusing the statement."""
+    """Whether the connection went, rather than the server refusing the statement.
+
+    libpq's own errors have no SQLSTATE: the end of a stream that was read half-way is one of them.
+    """
     state = error.sqlstate
-    return connection.closed or state in _ENDED or (state is not None and state[:2] == "08")
+    if state is None:
+        return connection.closed or isinstance(error, psycopg.OperationalError)
+    return connection.closed or state in _ENDED or state[:2] == "08"
 
 
 def repeats(error: BaseException) -> bool:

@@ -70,13 +70,25 @@ class Session:
         end = [("COMMIT", ())] if commit else []
         self.committing = commit and self.terms.begin == WRITE
         whole = [*begin, *statements, *end]
-        if len(whole) == 1:
-            answers = [await self._execute(*whole[0])]
-        else:
-            async with self._connection.pipeline():
-                answers = [await self._execute(*statement) for statement in whole]
+        answers = [await self._execute(*whole[0])] if len(whole) == 1 else await self._together(whole)
         wanted = answers[len(begin) : len(begin) + len(statements)]
         return [await answer.fetchall() if _has_rows(answer) else [] for answer in wanted]
+
+    async def _together(self, statements: Sequence[Statement]) -> list[psycopg.AsyncCursor[Row]]:
+        """The answers of a pipeline. Where it fails twice, psycopg would write the second error to its log."""
+        answers: list[psycopg.AsyncCursor[Row]] = []
+        first: Exception | None = None
+        try:
+            async with self._connection.pipeline():
+                try:
+                    answers += [await self._execute(*statement) for statement in statements]
+                except Exception as error:  # noqa: BLE001 - raised below
+                    first = error
+        except psycopg.Error as error:
+            first = first or error
+        if first is not None:
+            raise first
+        return answers
 
     async def _execute(self, sql: str, values: Sequence[object]) -> psycopg.AsyncCursor[Row]:
         return await self._connection.execute(sql, values, binary=True)
@@ -115,13 +127,13 @@ async def _once(pools: Pools, work: Callable[[Session], Awaitable[T]], terms: Te
         # A cancelled call may leave anything on its connection. psycopg has told the server to stop.
         pool.discard(connection)
         raise
-    gone = isinstance(error, psycopg.Error) and lost(error, connection)
+    if isinstance(error, psycopg.Error) and lost(error, connection):
+        pool.discard(connection)
+        raise Unfinished if session.committing else Dropped
     try:
         await _settle(connection)
     finally:
         pool.give(connection)
-    if gone:
-        raise Unfinished if session.committing else Dropped
     if error is not None:
         raise error
     return done
