@@ -161,6 +161,7 @@ class TestNeighbours:
         ("[]", "must be an object with role and content"),
         ('"x"', "must be an object"),
         ("[" * 100_000, "is nested too deeply"),
+        (f'{{"at": {"9" * 5_000}}}', "holds a number of too many digits"),
         ("{}", "role: is required"),
         ('{"role": "user"}', "content: is required"),
         ('{"role": "user", "content": null}', "content: is required"),

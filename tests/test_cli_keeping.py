@@ -36,6 +36,17 @@ def test_a_backup_never_overwrites(memhub, tmp_path):
     assert (tmp_path / "copy.db").read_text() == "mine"
 
 
+def test_a_backup_that_has_no_place_names_the_place(memhub):
+    memhub.json("observe", "Prefers tea", *P)
+    for place, why in (
+        ("no/copy.db", "No such file or directory"),
+        ("data/main.db/copy.db", "Not a directory"),
+    ):
+        ended = memhub("backup", "main", place, "--json")
+        assert (ended.code, ended.error["code"]) == (1, "unavailable")
+        assert ended.error["message"] == f"{place}.partial: {why}"
+
+
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, []), ("n\n", 130, ["Prefers tea"])])
 def test_restore_asks_on_a_terminal(memhub, monkeypatch, answer, code, left):
     memhub.json("backup", "main", "empty.db")

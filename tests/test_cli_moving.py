@@ -64,8 +64,14 @@ class TestExport:
         ended = filled("export", "old", "--output", "e.jsonl")
         assert (ended.code, ended.out) == (1, "")
         assert "e.jsonl: is there already; name a new file" in ended.err
-        ended = filled("export", "old", "--output", "no/such/folder.jsonl")
-        assert (ended.code, "cannot be written: No such file" in ended.err) == (1, True)
+        for place, why in (
+            ("no/such/folder.jsonl", "No such file"),
+            ("e.jsonl/in.jsonl", "Not a directory"),
+            ("x" * 250, "File name too long"),
+            ("x" * 300, "File name too long"),
+        ):
+            ended = filled("export", "old", "--output", place)
+            assert (ended.code, f"{place}: cannot be written: {why}" in ended.err) == (1, True)
         assert not list(tmp_path.glob("*.partial"))
 
     def test_a_failure_leaves_no_file(self, memhub, tmp_path):
@@ -126,6 +132,7 @@ class TestImportOfRecords:
         [
             ("{}", "stdin, line 2: id: is required"),
             ("{", "stdin, line 2: is not JSON"),
+            (f'{{"position": {"9" * 5_000}}}', "stdin, line 2: holds a number of too many digits"),
             ('{"id": "a", "contnet": "b"}', "stdin, line 2: contnet: no such field; did you mean content?"),
         ],
     )
@@ -270,3 +277,10 @@ class TestMigrate:
         ended = filled("migrate", "--from", "old", "--to", "new", "--checkpoint", "notes.db", "--json")
         assert (ended.code, ended.error["code"]) == (1, "invalid_input")
         assert filled("migrate", "--from", "old", "--to", "new", "--checkpoint", "own.db").code == 0
+
+    @pytest.mark.parametrize("place", ["folder", "x" * 300])
+    def test_what_is_no_checkpoint_is_not_said_to_note_anything(self, filled, tmp_path, place):
+        Path(tmp_path / "folder").mkdir()
+        ended = filled("migrate", "--from", "old", "--to", "new", "--checkpoint", place, "--json")
+        assert (ended.code, ended.error["code"], ended.error["notes"]) == (1, "unavailable", [])
+        assert f"checkpoint: {place} cannot be used" in ended.error["message"]

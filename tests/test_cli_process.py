@@ -108,6 +108,39 @@ def test_a_reader_who_leaves_is_no_error(folder, arguments):
         assert process.wait(60) == 141
 
 
+def closed(folder, streams, *arguments):
+    """The exit code of a command that a shell began with these streams closed, and what it said."""
+    command = " ".join(["exec", str(COMMAND), *arguments, *streams])
+    ended = subprocess.run(
+        ["sh", "-c", command], cwd=folder, capture_output=True, check=False, env=PLAIN, timeout=60
+    )
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def test_closed_streams_hold_nothing_up(folder):
+    run(folder, "observe", "tea", *P)
+    assert closed(folder, [">&-"], "list", *P) == (0, b"", b"")
+    assert closed(folder, [">&-"], "list", *P, "--json") == (0, b"", b"")
+    assert closed(folder, ["2>&-"], "get", "nobody") == (1, b"", b"")
+    assert closed(folder, ["<&-", ">&-", "2>&-"], "observe", "coffee", *P) == (0, b"", b"")
+    assert closed(folder, ["<&-"], "observe", "-", *P)[0] == 1
+    code, _, told = closed(folder, ["<&-"], "import", *P)
+    assert (code, told) == (1, b"error [invalid_input] stdin: holds no turns\n")
+    assert json.loads(run(folder, "stats", "--json").stdout)["live"] == 2
+
+
+@pytest.mark.parametrize("arguments", [["list", *P], ["list", *P, "--json"], ["export", "main"], ["schema"]])
+def test_a_full_disk_behind_stdout_is_told(folder, arguments):
+    run(folder, "observe", "tea", *P)
+    code, _, told = closed(folder, [">/dev/full"], *arguments)
+    assert (code, told.count(b"\n")) == (1, 1)
+    assert b"stdout: cannot be written: No space left on device" in told
+
+
+def test_messages_that_cannot_be_told_are_no_failure_of_their_own(folder):
+    assert closed(folder, ["2>/dev/full"], "get", "nobody") == (141, b"", b"")
+
+
 def on_terminal(folder, *arguments, stdin=subprocess.DEVNULL, columns=100):
     """What the command sends to a terminal, and its exit code."""
     main, terminal = pty.openpty()

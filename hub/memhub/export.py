@@ -150,6 +150,8 @@ def _parsed(raw: bytes) -> object:
         problem = f"is not UTF-8 (byte {found.start + 1})"
     except json.JSONDecodeError as found:
         problem = f"is not JSON: {found.msg}, column {found.colno}"
+    except ValueError:
+        problem = "holds a number of too many digits"
     except RecursionError:
         problem = "is nested too deeply"
     raise InvalidInput(problem)

@@ -60,6 +60,8 @@ class SqliteUpkeep:
             raise InvalidInput(f"target: {target} exists already; choose a new file or move it away")
         partial = target.with_name(f"{target.name}.partial")
         partial.unlink(missing_ok=True)
+        # The system names a folder that takes no file; SQLite would not.
+        partial.touch()
         try:
             with closing(self._file.connect(writable=False)) as source, closing(_plain(partial)) as copy:
                 # One read transaction spans the copy, so that writers neither wait nor show.

@@ -26,7 +26,7 @@ from memhub_config.cli import (
     tailing,
 )
 from memhub_config.cli.options import USAGE_ERROR
-from memhub_config.cli.output import GonePipe, note, note_json, show
+from memhub_config.cli.output import GonePipe, note, note_json, open_streams, show
 from memhub_config.settings import process_settings
 
 __all__ = ["app", "run"]
@@ -81,6 +81,14 @@ def _start(
 
 def run(arguments: list[str]) -> int:
     """Run one command; the exit code."""
+    open_streams()
+    try:
+        return _run(arguments)
+    except GonePipe:
+        return PIPE_GONE
+
+
+def _run(arguments: list[str]) -> int:
     as_json = "--json" in arguments
     try:
         code = app(args=arguments, prog_name="memhub", standalone_mode=False)
@@ -93,8 +101,6 @@ def run(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         note("Interrupted.")
         return INTERRUPTED
-    except GonePipe:
-        return PIPE_GONE
     if code == INTERRUPTED:
         note("Interrupted.")
     return code if isinstance(code, int) else 0

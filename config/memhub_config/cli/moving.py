@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -179,7 +180,8 @@ def _migrated(
         with outcome.Bars() as bars:
             return on_hub(both, work)
     except HubError as error:
-        if checkpoint.exists():
+        about_checkpoint = error.message.startswith("checkpoint:")
+        if not about_checkpoint and os.path.isfile(checkpoint):  # noqa: PTH113 - any name gets an answer
             error.add_note(f"What is done is noted in {checkpoint}; the same command goes on from there.")
         raise
 

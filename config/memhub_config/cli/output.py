@@ -9,8 +9,10 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
+from memhub import InvalidInput
 from memhub.records import Json
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ __all__ = [
     "note",
     "note_json",
     "on_terminal",
+    "open_streams",
     "print_json",
     "progress",
     "show",
@@ -50,7 +53,8 @@ def print_json(value: Json) -> None:
 def show(*parts: RenderableType) -> None:
     """Data for people, on stdout."""
     screen = console(sys.stdout)
-    with screen.capture() as captured:
+    # At its end a capture writes as well, though nothing.
+    with _writing(sys.stdout), screen.capture() as captured:
         for part in parts:
             screen.print(part)
     _write(sys.stdout, "\n".join(line.rstrip() for line in captured.get().split("\n")))
@@ -71,16 +75,20 @@ def note_json(value: Json) -> None:
     _write(sys.stderr, json.dumps(value) + "\n")
 
 
+def open_streams() -> None:
+    """Stand-ins for the standard streams that the caller has closed: nothing to read, nobody who reads."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - stays open
+
+
 @contextmanager
 def stdout_bytes() -> Iterator[Callable[[bytes], object]]:
     """Writes bytes to stdout as they are, whatever its encoding; for data of its own form."""
     stream = sys.stdout
-    try:
+    with _writing(stream):
         yield stream.buffer.write
         stream.flush()
-    except BrokenPipeError:
-        _silence(stream)
-        raise GonePipe from None
 
 
 @contextmanager
@@ -123,12 +131,23 @@ def console(stream: TextIO) -> Console:
 
 def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
-    try:
+    with _writing(stream):
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
-    except BrokenPipeError:
+
+
+@contextmanager
+def _writing(stream: TextIO) -> Iterator[None]:
+    """Tells of a stream that takes no more; where that is stderr, there is no way left to tell it."""
+    try:
+        yield
+    except OSError as found:
         _silence(stream)
-        raise GonePipe from None
+        told = isinstance(found, BrokenPipeError) or stream is sys.stderr
+        error = GonePipe() if told else InvalidInput(f"stdout: cannot be written: {found.strerror}")
+    else:
+        return
+    raise error
 
 
 def _silence(stream: TextIO) -> None:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, BinaryIO, cast
@@ -49,7 +49,7 @@ def output(file: str | None) -> Iterator[Write]:
 @contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
     """A file that is there, whole and on the disk, once the block ends well; else it never was."""
-    if path.exists():
+    if os.path.lexists(path):
         raise InvalidInput(f"{path}: is there already; name a new file, or move it away")
     partial = path.with_name(f"{path.name}.partial")
     try:
@@ -63,7 +63,9 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     else:
         return
     finally:
-        partial.unlink(missing_ok=True)
+        # Where it could not be made, neither can it be removed.
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
     raise InvalidInput(f"{path}: cannot be written: {why}")
 
 
