@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from markdown_notes import Notes, contents, keep
-from memhub import Conflict, NotFound, Patch
+from markdown_notes import HOME, Notes, contents, keep
+from memhub import Conflict, NotFound, Patch, Query
 
 
 @pytest.fixture
@@ -89,6 +89,43 @@ def test_a_file_that_is_no_text_of_ours_is_reported_and_left_alone(notes, data, 
             (line,) = await store.upkeep().check()
             assert line.startswith(f"home/bad.md:{problem}")
             assert path.read_bytes() == data
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("---\nPrefers", "Prefers", "the front matter has no end"),
+        ("tags: [a]", "tags: [[a]]", "must be text"),
+        ("tags: [a]", "tags: [a", "no YAML"),
+        ("Prefers tea", " ", "content: is blank"),
+        ("tea", "te\0", "holds a NUL character"),
+    ],
+)
+def test_a_known_record_whose_file_is_spoiled_is_none_until_it_is_mended(notes, old, new, problem):
+    async def go():
+        async with notes.open() as store:
+            record = await keep(store, "Prefers tea", tags=("a",))
+            path = notes.file()
+            text = path.read_text(encoding="utf-8")
+            notes.edit(path, old, new)
+            assert (await contents(store), (await store.stats()).live) == ([], 0)
+            assert (await store.recall(Query(HOME, text="tea"))).hits == ()
+            with pytest.raises(NotFound):
+                await store.get(record.id)
+            with pytest.raises(Conflict, match=problem):
+                await store.delete(record.id)
+            (line,) = await store.upkeep().check(deep=True)
+            assert problem in line
+            notes.write(str(path.relative_to(notes.root)), text)
+            assert await store.get(record.id) == record
+            notes.edit(path, old, new)
+            assert await contents(store) == []
+            path.unlink()
+            assert (await contents(store), await store.upkeep().check(deep=True)) == ([], [])
+            with pytest.raises(NotFound):
+                await store.delete(record.id)
 
     asyncio.run(go())
 

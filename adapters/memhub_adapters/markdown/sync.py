@@ -106,7 +106,7 @@ class _Sync:
             elif row and row.digest == file.digest and row.stamp.mtime == file.stamp.mtime:
                 self._put(row._replace(stamp=file.stamp, seen=self._now))
             else:
-                if row and row.record is not None and file.id != self._id_of(row):
+                if row and row.record is not None and (file.memory is None or file.id != self._id_of(row)):
                     self._leave(row)
                 read.append(file)
         return read
