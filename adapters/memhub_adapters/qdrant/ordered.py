@@ -53,17 +53,22 @@ async def page(engine: Engine, where: Filter, by: By, limit: int, after: After |
 async def _first(engine: Engine, where: Filter, by: By, fields: Sequence[str], limit: int) -> list[Stored]:
     """In order. Where a tie would be cut, the tied ones are ordered by the next field."""
     field, *others = fields
-    rows = await engine.scroll(where, limit + 1, order=Order(field, by.descending))
-    if len(rows) <= limit:
-        return _sorted(rows, by)
-    edge = rows[limit - 1].payload[field]
-    if rows[limit].payload[field] != edge:
-        return _sorted(rows[:limit], by)
-    ahead = _sorted([row for row in rows[:limit] if row.payload[field] != edge], by)
-    tied = both(where, {"must": [equal(field, edge)]})
-    if others:
-        return ahead + await _first(engine, tied, by, others, limit - len(ahead))
-    return (ahead + _sorted(await engine.scroll(tied, ALL), by))[:limit]
+    while True:
+        rows = await engine.scroll(where, limit + 1, order=Order(field, by.descending))
+        if len(rows) <= limit:
+            return _sorted(rows, by)
+        edge = rows[limit - 1].payload[field]
+        if rows[limit].payload[field] != edge:
+            return _sorted(rows[:limit], by)
+        found = _sorted([row for row in rows[:limit] if row.payload[field] != edge], by)
+        tied = both(where, {"must": [equal(field, edge)]})
+        if others:
+            found += await _first(engine, tied, by, others, limit - len(found))
+        else:
+            found += _sorted(await engine.scroll(tied, ALL), by)
+        # Fewer where some of the tied have gone meanwhile: then what comes after them is wanted.
+        if len(found) >= limit:
+            return found[:limit]
 
 
 def _beyond(by: By, values: Sequence[Any]) -> Filter:

@@ -17,7 +17,7 @@ from memhub_adapters.qdrant.collection import Collection
 from memhub_adapters.qdrant.conditions import RECORDS, both, empty, in_range, scoped, selected
 from memhub_adapters.qdrant.engine import Engine, Filter, Order
 from memhub_adapters.qdrant.ordered import LISTING, WRITTEN, After, page
-from memhub_adapters.qdrant.points import point_id, stored_of
+from memhub_adapters.qdrant.points import Stored, point_id, stored_of
 
 __all__ = ["get", "listing", "scan", "stats"]
 
@@ -42,7 +42,7 @@ async def listing(collection: Collection, read: Read) -> Recalled:
     records = [one.record for one in found[: read.limit]]
     more = None
     if len(found) > read.limit:
-        newest = place.newest if place else await _newest(engine, where)
+        newest = place.newest if place else await _newest(engine, where, found)
         more = Place(newest, listing_key(records[-1])).text()
     return Recalled(tuple(map(Hit, records)), more)
 
@@ -81,11 +81,11 @@ async def _by_scope(engine: Engine, live: Filter, hidden: Filter, gone: Filter) 
     )
 
 
-async def _newest(engine: Engine, where: Filter) -> int:
+async def _newest(engine: Engine, where: Filter, found: Sequence[Stored]) -> int:
     """The highest number among what matches: later writes stay out of a listing."""
-    (row,) = await engine.scroll(where, 1, order=Order("seq", descending=True))
-    stored = stored_of(row)
-    return stored.seq if stored else 0
+    rows = await engine.scroll(where, 1, order=Order("seq", descending=True))
+    # What was found may have gone since.
+    return max(one.seq for one in (*found, *map(stored_of, rows)) if one is not None)
 
 
 def _place(cursor: str) -> After:
