@@ -31,7 +31,9 @@ async def reembed(collection: Collection, progress: Progress | None = None) -> i
     made = [await _filled(collection, name, progress) for name in (*wanted.dense, *wanted.sparse)]
     await collection.keep_note(collection.makers)
     await _drop_others(collection)
-    return max(made)
+    # What was written until then by those who had the collection open has the earlier vectors alone.
+    late = [await _filled(collection, name, progress) for name in (*wanted.dense, *wanted.sparse)]
+    return max(made) + max(late)
 
 
 async def _make_room(collection: Collection) -> None:
