@@ -10,13 +10,13 @@ from itertools import count
 
 import pytest
 
-from memhub import HubError, MemoryStore, Query, Record, Retry, Scope
+from memhub import Fact, HubError, MemoryStore, Observation, Query, RateLimited, Record, Retry, Scope
 from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.qdrant import QdrantAdapter
 from memhub_adapters.qdrant.remote import RemoteEngine
 from memhub_adapters.standins import Fault, Request, Server
 from memhub_adapters.standins.qdrant import Qdrant
-from qdrant_faults import ANYWHERE, FAULTS, KEY, MEMORY, REFUSED, SAID, VERBS, Verb, fact
+from qdrant_faults import ANYWHERE, FAULTS, KEY, MEMORY, REFUSED, SAID, VERBS, Verb, fact, status
 from qdrant_faults import PATIENT as PATIENCE_ASKED
 
 PATIENCE = 0.3
@@ -155,3 +155,22 @@ def test_every_verb_meets_every_fault(stage: Stage, verb: Verb, name: str) -> No
         spilled = [line for line in scene.said if KEY in line or MEMORY in line or SAID in line]
         assert spilled == [], (name, request)
     assert name not in ANYWHERE, "more requests than any verb needs"
+
+
+@pytest.mark.parametrize(("corrects", "again"), [(False, True), (True, False)])
+def test_of_two_steps_in_one_request_the_first_may_have_been_done(
+    stage: Stage, corrects: bool, again: bool
+) -> None:
+    """A server that asks for patience at the second has stored the new fact already."""
+    scope = Scope(f"patience, {corrects}")
+    fault = status(429).after() if corrects else status(429)
+
+    async def run() -> RateLimited:
+        old = (await stage.calm.observe(fact(MEMORY, scope))).records[0]
+        told = Observation(scope, facts=[Fact(SAID, supersedes=old.id if corrects else None)])
+        stage.server.faults.order(fault, when=lambda request: request.path.endswith("/points/batch"))
+        with pytest.raises(RateLimited) as caught:
+            await stage.disturbed.observe(told)
+        return caught.value
+
+    assert stage.runner.run(run()).retryable is again

@@ -81,7 +81,13 @@ class RemoteEngine:
 
     async def write(self, *ops: Op) -> None:
         operations = list(map(restwise.operation, ops))
-        done = await self._send(lambda client: client.batch_update_points(self._collection, operations))
+        try:
+            done = await self._send(lambda client: client.batch_update_points(self._collection, operations))
+        except QdrantFailure as failure:
+            if failure.status is not None and len(ops) > 1:
+                # The server applies one after the other, and may have refused the last one only.
+                failure.effect = "unknown"
+            raise
         if any(result.status != "completed" for result in done):
             raise QdrantFailure("WaitTimeout", "unknown")
 
