@@ -53,11 +53,11 @@ async def delete(collection: Collection, id: str, *, revision: str | None, now: 
 
 
 async def purge(collection: Collection, scope: Scope, *, exact: bool) -> int:
-    """Remove all that a scope covers; returns how many records."""
+    """Remove all that a scope covers, in one step; returns how many records there were."""
     records = {"must": scoped((scope,), exact=exact)}
     ledger = {"must": scoped((scope,), exact=exact, prefix=BESIDE)}
     count = await collection.engine.count(records)
-    await collection.write(Drop(records), Drop(ledger))
+    await collection.write(Drop({"should": [records, ledger]}))
     return count
 
 
@@ -70,11 +70,12 @@ async def _changed(
         stored, row = await _alive(collection, id, revision, now, vectors=() if anew else collection.dense)
         record = step(stored.record)
         if record is stored.record:
+            await relend(collection, [stored])
             return record
         if anew and not meanings:
             meanings = await collection.embed([record.content])
         if not await swapped(collection, [Swap.of(stored, row, record, *meanings)]):
-            await relend(collection, [(stored, record)])
+            await relend(collection, [stored])
             return record
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,7 +21,7 @@ from memhub_adapters.qdrant.failure import QdrantFailure
 from memhub_adapters.qdrant.points import SPACE, Stored, payload_of, word_vector
 from memhub_adapters.qdrant.sequence import Sequencer
 
-__all__ = ["INDEXES", "Collection", "Makers", "new_token", "tracked"]
+__all__ = ["INDEXES", "Collection", "Makers", "held_as", "tracked"]
 
 INDEXES: Final[Mapping[str, Index]] = {
     "labels": "tenant",
@@ -47,11 +46,6 @@ NOTE: Final = str(uuid5(SPACE, "note"))
 """The point that says what made the vectors."""
 
 _LAYOUT: Final = 1
-
-
-def new_token() -> str:
-    """A mark of one write: 64 random bits."""
-    return os.urandom(8).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,5 +213,5 @@ def tracked() -> Iterator[None]:
 
 
 def held_as(token: str, ids: Sequence[str]) -> dict[str, object]:
-    """The filter for points that a write of this token left."""
-    return {"must": [of_ids(ids), match("token", token)]}
+    """The filter for points that a write of this token made, whatever has been written over them since."""
+    return {"must": [of_ids(ids), {"should": [match("token", token), match("earlier", token)]}]}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
@@ -21,9 +22,12 @@ from memhub_adapters.qdrant.conditions import filterable, placed
 from memhub_adapters.qdrant.engine import Row, Sparse
 
 __all__ = [
+    "PAST",
     "Stored",
     "asked_words",
+    "bears",
     "ledger_id",
+    "new_token",
     "payload_of",
     "point_id",
     "record_id",
@@ -43,11 +47,25 @@ _FIRST_WORD: Final = 1024
 """Dimensions below are the numbers of stop words."""
 
 
+PAST: Final = ("token", "earlier")
+"""The fields that `bears` looks at."""
+
+_REMEMBERED: Final = 16
+"""Earlier tokens that a point keeps: more than can be written between a write and its reading back."""
+
+
+def new_token() -> str:
+    """A mark of one write: 64 random bits."""
+    return os.urandom(8).hex()
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """A record as it is held. `token` changes with every write, `seq` tells the order written.
 
     `session` and `previous` are point ids: of the first turn of its session, and the turn before.
+    `earlier` are the tokens of the writes before, the last one first: whoever wrote one of them can
+    tell that it did, though others have written since.
     """
 
     record: Record
@@ -55,11 +73,26 @@ class Stored:
     token: str
     session: str | None = None
     previous: str | None = None
+    earlier: tuple[str, ...] = ()
 
     @property
     def point(self) -> str:
         """The id of its point."""
         return point_id(self.record.id)
+
+    @property
+    def past(self) -> tuple[str, ...]:
+        """What is `earlier` once it is written again."""
+        return (self.token, *self.earlier)[:_REMEMBERED]
+
+    def again(self, record: Record) -> Stored:
+        """As the next write leaves it."""
+        return replace(self, record=record, token=new_token(), earlier=self.past)
+
+
+def bears(row: Row, token: str) -> bool:
+    """Whether the write of this token is one of those that made a point what it is."""
+    return token == row.payload.get("token") or token in row.payload.get("earlier", ())
 
 
 def point_id(id: str) -> str:
@@ -108,6 +141,7 @@ def payload_of(stored: Stored) -> dict[str, Any]:
         "supports": list(record.supports),
         "seq": stored.seq,
         "token": stored.token,
+        "earlier": list(stored.earlier),
         "session": stored.session,
         "previous": stored.previous,
         **filterable(record.attributes),
@@ -144,7 +178,8 @@ def stored_of(row: Row) -> Stored | None:
         payload=json.loads(held["payload"]) if "payload" in held else None,
         supports=tuple(held.get("supports", ())),
     )
-    return Stored(record, held["seq"], held["token"], held.get("session"), held.get("previous"))
+    earlier = tuple(held.get("earlier", ()))
+    return Stored(record, held["seq"], held["token"], held.get("session"), held.get("previous"), earlier)
 
 
 def word_vector(document: Document) -> Sparse:

@@ -13,10 +13,10 @@ from typing import Final
 
 from memhub.changes import unlinked
 from memhub.records import Provenance, Record
-from memhub_adapters.qdrant.collection import Collection, new_token
+from memhub_adapters.qdrant.collection import Collection
 from memhub_adapters.qdrant.conditions import BESIDE, match, of_ids, placed
 from memhub_adapters.qdrant.engine import Drop, Point, Put, Row
-from memhub_adapters.qdrant.points import Stored, payload_of, point_id, stored_of
+from memhub_adapters.qdrant.points import Stored, new_token, payload_of, point_id, stored_of
 from memhub_adapters.qdrant.swaps import Swap, swapped
 from memhub_adapters.qdrant.turns import relend
 
@@ -80,6 +80,7 @@ def _payload(stored: Stored, token: str, now: datetime) -> dict[str, object]:
     return {
         "type": "emptied",
         "token": token,
+        "earlier": list(stored.past),
         "emptied_at": now.isoformat(),
         # As one text, so that no filter of a query can see into it.
         "left": json.dumps(payload_of(replace(stored, record=bare))),
@@ -92,7 +93,7 @@ async def _let_go(collection: Collection, stored: Stored) -> None:
     for link in (gone.supersedes, gone.superseded_by):
         if link is not None:
             await _unlink(collection, link, gone)
-    await relend(collection, [(stored, None)])
+    await relend(collection, [stored], gone=True)
 
 
 async def _take_away(collection: Collection, stored: Stored) -> None:

@@ -6,22 +6,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from memhub.records import Record
-from memhub.search import lent_terms
 from memhub.search.indexing import continues, is_turn
-from memhub_adapters.qdrant.collection import Collection, new_token
+from memhub_adapters.qdrant.collection import Collection
 from memhub_adapters.qdrant.conditions import any_of, empty, match
 from memhub_adapters.qdrant.engine import ALL, Order, Put, Row
-from memhub_adapters.qdrant.points import Stored, stored_of
+from memhub_adapters.qdrant.points import Stored, new_token, stored_of
 
-__all__ = ["Sessions", "predecessors", "relend"]
+__all__ = ["Sessions", "predecessors", "relend", "relend_moved"]
 
 
 @dataclass(slots=True)
 class Sessions:
-    """The last turn of each session, as new ones come in."""
+    """The last turn of each session, as new ones come in. `joined` were held before any of these."""
 
     collection: Collection
     last: dict[tuple[str, str | None], Stored | None] = field(default_factory=dict)
+    joined: list[Stored] = field(default_factory=list)
 
     async def placed(self, record: Record, seq: int) -> tuple[Stored, Record | None]:
         """A new record with its place in its session, and the turn before it."""
@@ -29,9 +29,11 @@ class Sessions:
         if not is_turn(record):
             return stored, None
         entry = (record.scope.canonical, record.provenance.conversation_id)
-        before = self.last[entry] if entry in self.last else await self._stored(record)
+        known = entry in self.last
+        before = self.last[entry] if known else await self._stored(record)
         if before is not None and continues(before.record, record):
             stored = replace(stored, session=before.session, previous=before.point)
+            self.joined += [] if known else [before]
         else:
             stored, before = replace(stored, session=stored.point), None
         self.last[entry] = stored
@@ -56,28 +58,43 @@ async def predecessors(collection: Collection, stored: Iterable[Stored]) -> dict
     return {one.point: one.record for one in found if one is not None}
 
 
-async def relend(collection: Collection, changed: Sequence[tuple[Stored, Record | None]]) -> None:
-    """Index anew the turns after these, whose words or lending have changed; None: it has gone.
+async def relend(collection: Collection, changed: Sequence[Stored], *, gone: bool = False) -> None:
+    """Index anew the turns after these, which may have changed, or have `gone`.
 
-    What another process changes meanwhile is read again.
+    What another process changes meanwhile is read again. Done whether or not words have changed, so
+    that a repeat of a call that was cut off before this makes up for it.
     """
-    moved = [
-        (old, new)
-        for old, new in changed
-        if is_turn(old.record) and (new is None or lent_terms(old.record) != lent_terms(new))
-    ]
-    pending = [row for old, _ in moved for row in await _followers(collection, old.point)]
-    gone = {old.point: old.previous for old, new in moved if new is None}
+    turns = [one for one in changed if is_turn(one.record)]
+    pending = [row for one in turns for row in await _followers(collection, one.point)]
+    passed = {one.point: one.previous for one in turns} if gone else {}
     while pending:
-        pending = await _relent(collection, pending, gone)
+        pending = await _relent(collection, pending, passed)
 
 
-async def _relent(collection: Collection, rows: Sequence[Row], gone: dict[str, str | None]) -> list[Row]:
+async def relend_moved(collection: Collection, joined: Sequence[Stored]) -> None:
+    """Index anew the turns after those of these that others have changed, or deleted, since they were read.
+
+    Whoever changes a turn looks for the ones after it; what was written after that look is found here.
+    """
+    rows = (
+        await collection.engine.read([one.point for one in joined], fields=("type", "token"))
+        if joined
+        else []
+    )
+    types = {row.id: row.payload["type"] for row in rows}
+    tokens = {row.id: row.payload["token"] for row in rows}
+    gone = [one for one in joined if types.get(one.point) != "record"]
+    moved = [one for one in joined if one not in gone and tokens[one.point] != one.token]
+    await relend(collection, gone, gone=True)
+    await relend(collection, moved)
+
+
+async def _relent(collection: Collection, rows: Sequence[Row], passed: dict[str, str | None]) -> list[Row]:
     """Store these anew after the turns before them; those that had changed meanwhile, as they are now."""
     found = [(stored, row) for row in rows if (stored := stored_of(row)) is not None]
     anew = {
         stored.point: replace(
-            stored, previous=gone.get(stored.previous or "", stored.previous), token=new_token()
+            stored.again(stored.record), previous=passed.get(stored.previous or "", stored.previous)
         )
         for stored, _ in found
     }

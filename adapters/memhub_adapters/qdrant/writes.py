@@ -11,13 +11,22 @@ from memhub.adapter import Write
 from memhub.changes import expired, new_records, superseded
 from memhub.errors import Conflict
 from memhub.records import Observed, Record, Restored
-from memhub_adapters.qdrant.collection import Collection, held_as, new_token
+from memhub_adapters.qdrant.collection import Collection, held_as
 from memhub_adapters.qdrant.conditions import BESIDE, placed
 from memhub_adapters.qdrant.engine import Drop, Point, Put, Row
-from memhub_adapters.qdrant.points import ledger_id, point_id, record_id, stored_of
+from memhub_adapters.qdrant.points import (
+    PAST,
+    Stored,
+    bears,
+    ledger_id,
+    new_token,
+    point_id,
+    record_id,
+    stored_of,
+)
 from memhub_adapters.qdrant.removing import finish, left
 from memhub_adapters.qdrant.swaps import Swap, swapped, unswapped
-from memhub_adapters.qdrant.turns import Sessions, relend
+from memhub_adapters.qdrant.turns import Sessions, relend, relend_moved
 
 __all__ = ["observe", "restore"]
 
@@ -31,9 +40,15 @@ class _Plan:
 
     records: list[Record]
     points: list[Point]
+    joined: list[Stored]
     token: str
     entry: str | None
     swaps: list[Swap]
+
+    @property
+    def ids(self) -> list[str]:
+        """The points that are new."""
+        return [point.id for point in self.points]
 
 
 async def observe(collection: Collection, write: Write) -> Observed:
@@ -50,31 +65,54 @@ async def observe(collection: Collection, write: Write) -> Observed:
             meanings = await collection.embed([record.content for record in records])
         plan = await _planned(collection, write, records, meanings, swaps)
         if await _written(collection, plan):
-            await relend(collection, [(swap.old, swap.new.record) for swap in swaps])
+            await relend(collection, [swap.old for swap in swaps])
+            await relend_moved(collection, plan.joined)
             return Observed(records=tuple(records))
+        # Ids that a key gives may be taken where its records were restored without the ledger.
+        records = new_records(write)
     raise Conflict("the records that this corrects keep changing; repeat the observation")
 
 
 async def restore(collection: Collection, records: Sequence[Record], *, now: datetime) -> Restored:
     """Write complete records under their own ids; those held already and equal are skipped."""
+    for _ in range(ATTEMPTS):
+        fresh = await _fresh(collection, records)
+        if not fresh or await _restored(collection, fresh, now):
+            return Restored({record.id: record.id for record in records})
+    raise Conflict("these records keep changing; repeat the restore")
+
+
+async def _fresh(collection: Collection, records: Sequence[Record]) -> list[Record]:
+    """Those that are not held, once what deletes had left in their places has gone."""
     rows = await collection.engine.read(list(dict.fromkeys(point_id(record.id) for record in records)))
-    held = {stored.record.id: stored.record for row in rows if (stored := stored_of(row))}
+    gone = {row.id: stored for row in rows if (stored := left(row))}
+    held = {
+        row.id: stored.record if (stored := stored_of(row)) else None for row in rows if row.id not in gone
+    }
     fresh: dict[str, Record] = {}
     for record in records:
-        known = held.get(record.id) or fresh.get(record.id)
-        if known is not None and known != record:
+        place = point_id(record.id)
+        if (held[place] if place in held else fresh.get(place, record)) != record:
             raise Conflict(f"record {record.id!r} is held already and differs")
-        if known is None:
-            fresh[record.id] = record
-    if fresh:
-        meanings = await collection.embed([record.content for record in fresh.values()])
-        first = collection.sequence.take(now, len(fresh))
-        points, _ = await _points(collection, list(fresh.values()), meanings, first, new_token())
-        for row in rows:
-            if (gone := left(row)) is not None:
-                await finish(collection, gone)
-        await collection.write(Put(points=points))
-    return Restored({record.id: record.id for record in records})
+        if place not in held:
+            fresh[place] = record
+    for stored in gone.values():
+        await finish(collection, stored)
+    return list(fresh.values())
+
+
+async def _restored(collection: Collection, records: list[Record], now: datetime) -> bool:
+    """Write these in one request; whether they stand. Where others took a place they are taken back."""
+    meanings = await collection.embed([record.content for record in records])
+    token, first = new_token(), collection.sequence.take(now, len(records))
+    points, joined = await _points(collection, records, meanings, first, token)
+    await collection.write(Put(points=points))
+    ids = [point.id for point in points]
+    if not await _ours(collection, ids, token):
+        await collection.write(Drop(held_as(token, ids)))
+        return False
+    await relend_moved(collection, joined)
+    return True
 
 
 def _records(write: Write) -> list[Record]:
@@ -104,6 +142,8 @@ async def _seen(collection: Collection, write: Write, held: dict[str, Row]) -> O
         return None
     if entry.payload["digest"] != write.digest:
         raise Conflict("idempotency_key: was used in this scope with another payload; use a new key")
+    # Whoever wrote it may have been cut off before this.
+    await relend(collection, [stored for row in held.values() if (stored := stored_of(row))])
     ids = entry.payload["ids"]
     rows = {row.id: row for row in await collection.engine.read(ids)}
     found = [stored.record for id in ids if id in rows and (stored := stored_of(rows[id]))]
@@ -125,11 +165,11 @@ async def _planned(
 ) -> _Plan:
     token, entry = new_token(), None
     first = collection.sequence.take(write.now, len(records))
-    points, ids = await _points(collection, records, meanings, first, token)
+    points, joined = await _points(collection, records, meanings, first, token)
     if write.idempotency_key is not None:
         entry = ledger_id(write.scope, write.idempotency_key)
-        points.append(Point(entry, _ledger(write, ids, token)))
-    return _Plan(records, points, token, entry, swaps)
+        points.append(Point(entry, _ledger(write, [point.id for point in points], token)))
+    return _Plan(records, points, joined, token, entry, swaps)
 
 
 async def _points(
@@ -138,13 +178,13 @@ async def _points(
     meanings: Sequence[list[float] | None],
     first: int,
     token: str,
-) -> tuple[list[Point], list[str]]:
-    """The points of new records in the order written, and their ids."""
+) -> tuple[list[Point], list[Stored]]:
+    """The points of new records in the order written, and the held turns that they follow."""
     sessions, points = Sessions(collection), []
     for n, (record, meaning) in enumerate(zip(records, meanings, strict=True)):
         stored, before = await sessions.placed(record, first + n)
         points.append(collection.point(replace(stored, token=token), before, meaning))
-    return points, [point.id for point in points]
+    return points, sessions.joined
 
 
 def _ledger(write: Write, ids: list[str], token: str) -> dict[str, object]:
@@ -162,11 +202,16 @@ def _ledger(write: Write, ids: list[str], token: str) -> dict[str, object]:
 async def _written(collection: Collection, plan: _Plan) -> bool:
     """Write a plan in one request; whether it stands. One that was overtaken is taken back."""
     lost = await swapped(collection, plan.swaps, before=[Put(points=plan.points)])
-    entry = await collection.engine.read([plan.entry], fields=("token",)) if plan.entry else []
-    ours = plan.entry is None or (bool(entry) and entry[0].payload.get("token") == plan.token)
-    if not lost and ours:
+    # Without a key the ids are random, and nobody else's.
+    if not lost and (plan.entry is None or await _ours(collection, plan.ids, plan.token, plan.entry)):
         return True
-    ids = [point.id for point in plan.points]
-    await collection.write(Drop(held_as(plan.token, ids)))
+    # In this order, so that one of the two is valid wherever it is cut off.
     await unswapped(collection, [swap for swap in plan.swaps if swap not in lost])
+    await collection.write(Drop(held_as(plan.token, plan.ids)))
     return False
+
+
+async def _ours(collection: Collection, ids: Sequence[str], token: str, *needed: str) -> bool:
+    """Whether these points are what the write of this token made of them, but for those deleted since."""
+    rows = {row.id: row for row in await collection.engine.read(ids, fields=PAST)}
+    return all(id in rows for id in needed) and all(bears(row, token) for row in rows.values())
