@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, Final
 
 import typer
 
-from memhub import InvalidInput, MemoryStore
+from memhub import InvalidInput, MemoryStore, Scope
 from memhub.limits import ITEMS
 from memhub_config.cli import outcome, shapes
 from memhub_config.cli.conversation import Line, conversations, read_lines
@@ -83,14 +83,7 @@ def import_file(
         if not 1 <= size <= ITEMS:
             usage(f"--batch: must be 1 to {ITEMS}")
         grouped = _conversations(stream.read(), source, conversation)
-    with progress("Importing", sum(map(len, grouped.values()))) as advance:
-        tally = on_store(
-            config, store, lambda memory: import_turns(memory, whose, grouped, batch=size, advance=advance)
-        )
-    if as_json:
-        print_json(shapes.tally(tally))
-    else:
-        show(told(tally))
+    _import_turns(grouped, whose, config, store, batch=size, as_json=as_json)
 
 
 def _is_records(stream: BinaryIO, named: str | None) -> bool:
@@ -102,6 +95,25 @@ def _is_records(stream: BinaryIO, named: str | None) -> bool:
     first = stream.readline(FIRST_LINE)
     stream.seek(0)
     return is_export(first) if named is None else named == "records"
+
+
+def _import_turns(
+    grouped: dict[str, list[Line]],
+    whose: Scope,
+    config: Path | None,
+    store: str | None,
+    *,
+    batch: int,
+    as_json: bool,
+) -> None:
+    with progress("Importing", sum(map(len, grouped.values()))) as advance:
+        tally = on_store(
+            config, store, lambda memory: import_turns(memory, whose, grouped, batch=batch, advance=advance)
+        )
+    if as_json:
+        print_json(shapes.tally(tally))
+    else:
+        show(told(tally))
 
 
 def _import_records(
