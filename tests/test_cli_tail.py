@@ -112,6 +112,35 @@ def test_a_line_that_is_no_event_is_shown_as_it_is(memhub):
     assert memhub("tail", "--no-follow").out.splitlines() == ["no json", '{"a": 1}', "[]", "\ufffd"]
 
 
+HEAD = '{"event": "RetryScheduled", "store": "s", "operation": "o", "at": "t", "attempt": 1, "code": "c"'
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        f'{HEAD}, "seconds": 1{"0" * 400}, "delay": 1}}',
+        f'{HEAD}, "seconds": 0, "delay": 1{"0" * 400}}}',
+        f'{HEAD}, "seconds": 0, "delay": "soon"}}',
+        f'{HEAD}, "seconds": 0, "delay": 1, "records": [[]]}}',
+    ],
+    ids=["nested", "seconds", "delay", "text", "records"],
+)
+def test_neither_does_a_hostile_one_end_it(memhub, line):
+    path = memhub.folder / "log/events.jsonl"
+    path.parent.mkdir()
+    path.write_text(f"{line}\nlast\n")
+    assert memhub("tail", "--no-follow").out.splitlines() == [line, "last"]
+
+
+def test_a_file_that_cannot_be_read_is_told(memhub):
+    (memhub.folder / "log/events.jsonl").mkdir(parents=True)
+    ended = memhub("tail", "--no-follow")
+    assert ended.code == 1
+    assert "events.file: " in ended.err
+    assert "cannot be read: Is a directory" in ended.err
+
+
 def test_a_configuration_without_events_is_told_what_to_add(memhub):
     memhub.configure("stores: {main: {in_memory: {}}}")
     ended = memhub("tail")

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import multiprocessing
+import os
 import stat
 
 import pytest
@@ -147,3 +148,10 @@ def test_what_is_wrong_is_told_before_a_store_opens(tmp_path, section, problem):
         asyncio.run(run())
     assert problem in caught.value.message
     assert not (tmp_path / "x.db").exists()
+
+
+def test_a_pipe_that_nobody_reads_holds_nothing_up(tmp_path):
+    os.mkfifo(tmp_path / "events")
+    source = {"stores": {"main": {"in_memory": {}}}, "events": {"file": str(tmp_path / "events")}}
+    with pytest.raises(InvalidConfig, match="cannot be written: "), open_blocking_hub(source):
+        pass

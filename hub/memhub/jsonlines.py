@@ -7,7 +7,7 @@ import os
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from memhub.interchange import record_to_json, time_to_json
 from memhub.records import Record
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from memhub.records import Json
 
 __all__ = ["JsonLines", "event_to_json"]
+
+
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+"""Not blocking, since a pipe that nobody reads would hold up whoever opens the stores."""
 
 
 def event_to_json(event: Event) -> dict[str, Json]:
@@ -48,7 +52,7 @@ class JsonLines:
 
     def _append(self, line: bytes) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        number = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        number = os.open(self.path, _FLAGS, 0o600)
         with open(number, "ab", buffering=0) as file:  # noqa: PTH123 - by number
             file.write(line)
 

@@ -70,6 +70,8 @@ def _lines(path: Path, last: int, *, follow: bool) -> Iterator[bytes]:
                 yield from _whole(file, path, follow=follow)
         except FileNotFoundError:
             pass
+        except OSError as found:
+            raise InvalidConfig(f"events.file: {path} cannot be read: {found.strerror}") from None
         if not follow:
             return
         last = -1
@@ -117,7 +119,7 @@ def _told(line: str) -> str:
     try:
         event = json.loads(line)
         rows = [_head(event), *_texts(event)]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError):
         return line
     return "\n".join(rows)
 
