@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from command import Command
-from memhub import AccessDenied, Fact, InvalidConfig, Observation, Query, Scope
+from memhub import AccessDenied, Fact, InvalidConfig, MemoryStore, Observation, Query, Scope
+from memhub_adapters.postgres import PostgresAdapter
 from memhub_config import load_config, open_hub
 from memhub_config.providers.postgres import PostgresSettings
 from postgres_fixture import drop, dsn, new_schema, sql
@@ -98,6 +99,59 @@ def test_a_dsn_that_libpq_cannot_read_is_refused_without_showing_it(given):
     ) as refused:
         asyncio.run(use())
     assert SECRET not in str(refused.value) + repr(refused.value.__context__)
+
+
+@pytest.mark.parametrize(
+    "given", [f"postgresql://u:{SECRET}%zz@db/d", f"user=u passwrd={SECRET}", f"u:{SECRET}@db"]
+)
+def test_nor_does_the_adapter_show_it_when_it_is_made_from_python(given):
+    with pytest.raises(InvalidConfig, match="dsn: is no connection string of libpq") as refused:
+        PostgresAdapter(given)
+    assert SECRET not in str(refused.value) + repr(refused.value.__context__)
+
+
+@pytest.mark.parametrize("password", [f"p@{SECRET}", f"12/{SECRET}", f"{SECRET}/x@y", f"@{SECRET}"])
+def test_a_password_that_libpq_would_take_for_host_or_database_is_shown_in_no_message(password):
+    for scheme in ("postgresql", "postgres"):
+        with pytest.raises(InvalidConfig, match="write %40 and %2F") as refused:
+            PostgresAdapter(f"{scheme}://u:{password}@127.0.0.1:1/d?connect_timeout=2")
+        assert SECRET not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "host", "password"),
+    [
+        ("postgresql:///d?host=@abstract&user=u@corp", "@abstract", None),
+        ("postgresql://u:p%40%2F%3F@h1,h2:5433/d%40x", "h1,h2", "p@/?"),
+        ("postgresql://u:a?b:c#d@h/d?application_name=me@home", "h", "a?b:c#d"),
+        ("postgresql://h/d?user=u@corp/x", "h", None),
+        (r"host=h password='a @/\'\\ b' dbname=d", "h", "a @/'\\ b"),
+    ],
+)
+def test_odd_but_sound_connection_strings_are_taken_as_libpq_takes_them(given, host, password):
+    assert conninfo_to_dict(settings(dsn=given).conninfo())["host"] == host
+    assert conninfo_to_dict(settings(dsn=given).conninfo()).get("password") == password
+    PostgresAdapter(given)
+
+
+@pytest.mark.parametrize("name", ["Memhub", "a b", "pg_memhub", 'a"; --', "", "a" * 64])
+def test_a_schema_that_needs_quotes_is_refused(name):
+    with pytest.raises(InvalidConfig, match="schema: must be lower-case letters"):
+        PostgresAdapter("", schema=name)
+
+
+@pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])
+def test_another_encoding_of_the_client_changes_nothing(schema, monkeypatch, encoding):
+    monkeypatch.setenv("PGCLIENTENCODING", encoding)
+
+    async def use() -> None:
+        adapter = PostgresAdapter(make_conninfo(dsn(), client_encoding=encoding), schema=schema)
+        async with MemoryStore(adapter) as store:
+            await store.observe(Observation(Scope("日本"), facts=[Fact("緑茶 é")]))
+            found = await store.recall(Query(Scope("日本"), text="緑茶"))
+            assert [hit.record.content for hit in found.hits] == ["緑茶 é"]
+
+    asyncio.run(use())
 
 
 # The password

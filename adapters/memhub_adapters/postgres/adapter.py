@@ -19,7 +19,8 @@ from memhub_adapters.postgres import reads, writes
 from memhub_adapters.postgres.errors import translate
 from memhub_adapters.postgres.meaning import Meaning, Meant, Nearby, literal
 from memhub_adapters.postgres.opening import opened
-from memhub_adapters.postgres.pool import Pools, parameters_of, where
+from memhub_adapters.postgres.parameters import parameters_of, where
+from memhub_adapters.postgres.pool import Pools
 from memhub_adapters.postgres.reembedding import reembed
 from memhub_adapters.postgres.schema import mark
 from memhub_adapters.postgres.search import search
@@ -63,7 +64,8 @@ class PostgresAdapter(Adapter):
     server ends a statement after `statement_timeout` seconds. `embedder` stays the caller's; without
     one, or without pgvector in the database, the store searches by words only, as its capabilities
     say once it is open. `rls` is the key of the label that names a scope's tenant; the server then
-    keeps tenants apart by row-level security. Connects on first use, or by `open`.
+    keeps tenants apart by row-level security. Connects on first use, or by `open`. Raises InvalidConfig
+    for a `dsn` that libpq cannot read, or a `schema` that is no plain name in lower case.
     """
 
     def __init__(

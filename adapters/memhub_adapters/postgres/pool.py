@@ -18,14 +18,14 @@ from weakref import WeakValueDictionary
 
 import psycopg
 from psycopg.adapt import AdaptersMap
-from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.types.numeric import Int8BinaryDumper
 
 from memhub.errors import Closed, Unavailable
 from memhub_adapters.postgres.errors import refused
+from memhub_adapters.postgres.parameters import where
 
-__all__ = ["Connection", "Pool", "Pools", "parameters_of", "where"]
+__all__ = ["Connection", "Pool", "Pools"]
 
 Connection = psycopg.AsyncConnection[tuple[Any, ...]]
 
@@ -170,38 +170,9 @@ class Pools:
             self._pools.pop(loop).close()
 
 
-def parameters_of(
-    dsn: str, *, schema: str, connect_timeout: float, statement_timeout: float
-) -> dict[str, Any]:
-    """What a connection is made with: the caller's own options first, then what the adapter relies on."""
-    given = conninfo_to_dict(dsn)
-    settings = {
-        "search_path": schema,
-        "timezone": "UTC",
-        "plan_cache_mode": "force_generic_plan",
-        "enable_seqscan": "off",
-        "jit": "off",
-        "statement_timeout": f"{round(statement_timeout * 1000)}",
-        "idle_in_transaction_session_timeout": f"{round(statement_timeout * 1000)}",
-    }
-    options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-    return {
-        "application_name": "memhub",
-        **given,
-        "connect_timeout": max(2, round(connect_timeout)),
-        "options": f"{given.get('options') or ''} {options}".strip(),
-    }
-
-
 def _finish(connection: Connection) -> None:
     """Close a connection, at once and in any thread."""
     connection.pgconn.finish()
-
-
-def where(parameters: Mapping[str, Any]) -> str:
-    """The server and its database, for messages: nothing here is secret."""
-    host = parameters.get("host") or parameters.get("hostaddr") or "localhost"
-    return f"{host}:{parameters.get('port') or 5432}/{parameters.get('dbname') or ''}"
 
 
 def _at_rest(connection: Connection) -> bool:

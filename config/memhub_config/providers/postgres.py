@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, WithJsonSchema, model_validator
 
-from memhub import Adapter, InvalidConfig, limits
+from memhub import Adapter, limits
 from memhub_config.models import Duration, Section
 from memhub_config.provider import Parts, Provider
 
@@ -92,20 +92,14 @@ class PostgresSettings(Section):
 
     def conninfo(self) -> str:
         """One connection string of all of it. Raises InvalidConfig where libpq cannot read the dsn."""
-        from psycopg import ProgrammingError
         from psycopg.conninfo import make_conninfo
+
+        from memhub_adapters.postgres.parameters import parsed
 
         tls = {name: getattr(self, name) for name in ("sslmode", "sslrootcert", "sslcert", "sslkey")}
         given = {name: value for name, value in {**self._fields(), **tls}.items() if value is not None}
-        try:
-            return make_conninfo("" if self.dsn is None else self.dsn.get_secret_value(), **given)
-        except ProgrammingError:
-            pass
-        # Raised out here: libpq's own text quotes the dsn, which may hold a password.
-        raise InvalidConfig(
-            "dsn: is no connection string of libpq; write postgresql://user:password@host:5432/database, "
-            "with %40 for an @ in the password, or use the fields"
-        )
+        said = {} if self.dsn is None else parsed(self.dsn.get_secret_value())
+        return make_conninfo("", **{**said, **given})
 
 
 async def build(settings: PostgresSettings, parts: Parts) -> Adapter:
