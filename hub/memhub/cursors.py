@@ -8,10 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
 
+from memhub import validation
 from memhub.adapter import Read
 from memhub.errors import InvalidInput
 
 _NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_NUMBERS: Final = 1 << 63
+"""Engines count in 64 bits; a cursor that was made up may not."""
 _FOREIGN: Final = "cursor: is not one that recall gave; pass it back unchanged"
 
 __all__ = ["Place", "seal", "unseal"]
@@ -43,6 +46,9 @@ class Place:
             raise InvalidInput(_FOREIGN) from None
         if not (type(newest) is type(position) is int and isinstance(id, str)):
             raise InvalidInput(_FOREIGN)
+        if not (0 <= newest < _NUMBERS and 0 <= position < _NUMBERS):
+            raise InvalidInput(_FOREIGN)
+        validation.clean("cursor", id)
         if None in (times[0].tzinfo, times[1].tzinfo):
             raise InvalidInput(_FOREIGN)
         return cls(newest, (*times, position, id))

@@ -95,6 +95,14 @@ class ScansAnew(Bent):
         return await super().scan(known, limit, now=now)
 
 
+@breaks("a_scan_from_beyond_every_number_is_refused_or_finds_nothing")
+class ScansWithNarrowNumbers(Bent):
+    async def scan(self, cursor: str | None, limit: int, *, now: datetime) -> Page:
+        if cursor is not None and cursor.isdecimal():
+            int(cursor).to_bytes(8, "big")
+        return await super().scan(cursor, limit, now=now)
+
+
 @breaks("scan_shows_whole_records")
 class ScansWithoutScope(Scans):
     def page(self, page: Page, now: datetime) -> Page:

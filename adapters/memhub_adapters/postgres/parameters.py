@@ -31,7 +31,7 @@ def parsed(dsn: str) -> dict[str, Any]:
             "with %40 for an @ in the password, or use the fields"
         )
     # A host may begin with an @, which names an abstract socket. Messages show hosts and databases.
-    if _SLASHED.match(dsn) or any("@" in host[1:] for host in found.get("host", "").split(",")):
+    if _SLASHED.match(dsn) or any("@" in host[1:] for host in str(found.get("host")).split(",")):
         raise InvalidConfig(
             "dsn: its password seems to hold an @ or a /, which end it; write %40 and %2F for them, "
             "or use the fields"

@@ -19,6 +19,7 @@ from memhub_adapters.postgres.session import Session
 
 __all__ = ["get", "listing", "scan", "stats"]
 
+_KEYS: Final = 1 << 63
 _ORDER: Final = "observed_at DESC, created_at DESC, position DESC, id DESC"
 
 
@@ -63,7 +64,7 @@ async def listing(session: Session, read: Read) -> Recalled:
 
 async def scan(session: Session, cursor: str | None, limit: int) -> Page:
     """A page of everything, scope by scope in the order written."""
-    if cursor is not None and not cursor.isdecimal():
+    if cursor is not None and not (cursor.isdecimal() and int(cursor) < _KEYS):
         raise InvalidInput("cursor: is not one that scan gave; pass it back unchanged")
     sql = f"{SLOTS} WHERE r.key > %s ORDER BY r.key LIMIT %s"
     [rows] = await session.ask((sql, (int(cursor or -1), limit + 1)))

@@ -99,7 +99,7 @@ class PostgresSettings(Section):
         tls = {name: getattr(self, name) for name in ("sslmode", "sslrootcert", "sslcert", "sslkey")}
         given = {name: value for name, value in {**self._fields(), **tls}.items() if value is not None}
         said = {} if self.dsn is None else parsed(self.dsn.get_secret_value())
-        return make_conninfo("", **{**said, **given})
+        return make_conninfo(**said | given)
 
 
 async def build(settings: PostgresSettings, parts: Parts) -> Adapter:

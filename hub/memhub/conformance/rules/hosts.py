@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import timedelta
 
 from memhub.conformance.context import Context
 from memhub.conformance.definition import rule
 from memhub.conformance.expect import Skipped, equal, raises, true
 from memhub.errors import InvalidInput
-from memhub.records import Fact, Record, ScopeCount
+from memhub.records import Fact, Page, Record, ScopeCount
 from memhub.scope import Scope
 
 MOST_SCANNED = 20
@@ -108,6 +109,13 @@ async def scan_shows_nothing_deleted(ctx: Context) -> None:
 async def a_cursor_that_scan_never_gave_is_refused(ctx: Context) -> None:
     """A scan refuses a cursor that is not its own, and does not begin anew."""
     await raises(InvalidInput, ctx.store.scan("no cursor", 1), "scan with a cursor of nobody")
+
+
+@rule(needs=["scan"])
+async def a_scan_from_beyond_every_number_is_refused_or_finds_nothing(ctx: Context) -> None:
+    """A cursor that is a number larger than any engine's own is refused, or is past the end."""
+    with suppress(InvalidInput):
+        equal(await ctx.store.scan("9" * 40, 1), Page(), "a scan from a number that no record has")
 
 
 @rule(needs=["facts", "expiry", "scan", "delete", "found"], fresh=True)
