@@ -10,7 +10,19 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from memhub import Closed, Fact, MemoryStore, Observation, Query, Retry, Scope, TimedOut, Turn, Unavailable
+from memhub import (
+    Closed,
+    Fact,
+    MemoryStore,
+    Observation,
+    Patch,
+    Query,
+    Retry,
+    Scope,
+    TimedOut,
+    Turn,
+    Unavailable,
+)
 from memhub_adapters.postgres import PostgresAdapter, search
 from postgres_fixture import connections, drop, dsn, dsn_named, new_schema, sql, until
 
@@ -141,6 +153,25 @@ def test_a_search_sees_one_moment_though_records_change_between_its_round_trips(
             monkeypatch.setattr(search._Seen, "candidates", late)
             hits = (await store.recall(Query(SCOPE, text="tea"))).hits
             assert {hit.record.content for hit in hits} == {"green tea", "black tea", "white tea"}
+
+    asyncio.run(use())
+
+
+def test_a_record_that_moves_to_another_scope_while_a_change_waits_is_found_there(schema):
+    """As a purge and a restore do it: the scope's row is another, and with it the record's key."""
+
+    async def use() -> None:
+        async with MemoryStore(opened(schema)) as store:
+            held = (await store.observe(fact("green tea"))).records[0]
+            with psycopg.connect(dsn(), options=f"-c search_path={schema}") as mover:
+                mover.execute("UPDATE scope SET id = DEFAULT")
+                change = asyncio.create_task(store.update(held.id, Patch(content="oolong")))
+                await reached(schema, "FOR UPDATE")
+                mover.execute("UPDATE record SET scope = s.id, key = s.id::bigint << 32 FROM scope s")
+                mover.execute("UPDATE fresh SET scope = s.id FROM scope s")
+            assert (await change).content == "oolong"
+            assert await contents(store) == ["oolong"]
+            assert await store.upkeep().check(deep=True) == []
 
     asyncio.run(use())
 

@@ -17,6 +17,7 @@ from memhub import (
     Scope,
     Unavailable,
 )
+from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.postgres import PostgresAdapter
 from memhub_adapters.postgres import schema as ladder
 from memhub_adapters.postgres.session import Session
@@ -157,6 +158,7 @@ def test_a_schema_that_another_version_took_over_is_neither_written_nor_searched
         for call in (
             lambda: store.observe(fact("black tea")),
             lambda: store.recall(Query(SCOPE, text="tea")),
+            lambda: store.purge(SCOPE),
         ):
             with pytest.raises(Unavailable, match="in use by another version of Memhub"):
                 await call()
@@ -190,6 +192,46 @@ def test_a_check_names_what_is_missing(schema):
             "index record_turns is missing",
             "index ledger_pkey is missing",
         ]
+
+    run(schema, use)
+
+
+def test_a_check_is_the_same_where_nothing_has_been_asked_before(schema):
+    async def check() -> list[str]:
+        adapter = PostgresAdapter(dsn(), schema=schema, embedder=HashEmbedder(8))
+        try:
+            return await adapter.upkeep().check()
+        finally:
+            await adapter.aclose()
+
+    assert asyncio.run(check()) == []
+    sql(f"DROP INDEX {schema}.meaning_near")
+    assert asyncio.run(check()) == ["index meaning_near is missing"]
+
+
+def test_a_partitioned_table_serves_as_well(schema):
+    parts = "".join(
+        f"; CREATE TABLE {schema}.posting_{n} PARTITION OF {schema}.posting "
+        f"FOR VALUES WITH (MODULUS 2, REMAINDER {n})"
+        for n in range(2)
+    )
+
+    async def use(store: MemoryStore) -> None:
+        await store.ping()
+        sql(
+            f"ALTER TABLE {schema}.posting RENAME TO whole; "
+            f"ALTER INDEX {schema}.posting_pkey RENAME TO whole_pkey; "
+            f"CREATE TABLE {schema}.posting(LIKE {schema}.whole INCLUDING INDEXES) PARTITION BY HASH (scope)"
+            f"{parts}; DROP TABLE {schema}.whole"
+        )
+        for scope in (SCOPE, Scope("other")):
+            await store.observe(Observation(scope, facts=[Fact(f"tea {n}") for n in range(40)]))
+        assert len((await store.recall(Query(SCOPE, text="tea", limit=50))).hits) == 40
+        assert await store.upkeep().reindex() == 80
+        await store.upkeep().compact()
+        assert await store.upkeep().check(deep=True) == []
+        assert await store.purge(SCOPE) == 40
+        assert await store.upkeep().check(deep=True) == []
 
     run(schema, use)
 
@@ -266,3 +308,23 @@ def test_another_roles_schema_is_not_quietly_replaced(schema, role):
     refused = open_it(schema, role)
     assert isinstance(refused, HubError)
     assert refused.code in ("access_denied", "invalid_config")
+
+
+def test_a_role_that_may_use_anothers_tables_does_all_but_compact_them(schema, role):
+    async def use(store: MemoryStore) -> None:
+        await store.observe(fact("green tea"))
+        assert len((await store.recall(Query(SCOPE))).hits) == 1
+        assert len((await store.recall(Query(SCOPE, text="tea"))).hits) == 1
+        assert await store.upkeep().check(deep=True) == []
+        assert await store.upkeep().reindex() == 1
+        assert await store.purge(SCOPE) == 1
+        with pytest.raises(AccessDenied, match=r"may not vacuum table .*; compact as the schema's owner"):
+            await store.upkeep().compact()
+
+    run(schema, lambda store: store.ping())
+    sql(
+        f"GRANT USAGE ON SCHEMA {schema} TO {user(role)}; "
+        f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {user(role)}; "
+        f"GRANT SELECT, USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {user(role)}"
+    )
+    run(schema, use, role)

@@ -8,7 +8,7 @@ from typing import Final
 
 from memhub.records import Record
 from memhub.scope import Scope
-from memhub.search.indexing import is_turn
+from memhub.search.indexing import Slot, is_turn
 from memhub_adapters.postgres.book import Book, Entry
 from memhub_adapters.postgres.errors import Raced
 from memhub_adapters.postgres.rows import SLOT, SLOTS, Scopes, slot_of
@@ -62,15 +62,23 @@ async def load(session: Session, needs: Needs) -> Book:
     if len(found["rooms"]) < len(scopes):
         await session.ask(made(scopes))
         found = await _found(session, needs, scopes)
-    if len(found["rooms"]) < len(scopes):
-        raise Raced
     parsed = Scopes()
+    rooms = [_room(row, session.terms.mark) for row in found["rooms"]]
+    named = [slot_of(row, parsed) for row in found["named"]]
+    if len(rooms) < len(scopes) or not (scopes or _held(named, rooms, needs.ids)):
+        raise Raced
     return Book(
-        [_room(row, session.terms.mark) for row in found["rooms"]],
-        [slot_of(row, parsed) for row in found["named"]],
+        rooms,
+        named,
         [slot_of(row, parsed) for row in found["turns"]],
         next((Entry(*needs.ledger, *row) for row in found["seen"] if needs.ledger), None),
     )
+
+
+def _held(named: Iterable[Slot], rooms: Iterable[Room], ids: Sequence[str]) -> bool:
+    """Whether the scopes of these records are held: one may have gone and come back in another meanwhile."""
+    numbers = {room.number for room in rooms}
+    return all(slot.key >> 32 in numbers for slot in named if slot.record.id in ids)
 
 
 async def _found(session: Session, needs: Needs, scopes: Sequence[Scope]) -> dict[str, list[Row]]:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from memhub.errors import HubError, Unsupported
+from memhub.errors import AccessDenied, HubError, Unsupported
 from memhub.search.analyzer import fingerprint
 from memhub.upkeep import Progress
 from memhub_adapters.postgres.indexcheck import index_faults, reindex
@@ -25,7 +25,14 @@ T = TypeVar("T")
 _COPY: Final = "use the server's own tools, such as pg_dump --schema, or `memhub export` and `memhub import`"
 _PRESENT: Final = """
 SELECT c.relname, coalesce(i.indisvalid, true) FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c.oid
-WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'i')
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p', 'i', 'I')
+"""
+_VACUUMED: Final = """
+SELECT relname, pg_has_role(relowner, 'USAGE')
+    OR pg_has_role((SELECT datdba FROM pg_database WHERE datname = current_database()), 'USAGE')
+    OR CASE WHEN current_setting('server_version_num')::int >= 170000
+        THEN has_table_privilege(oid, 'MAINTAIN') ELSE false END
+FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'
 """
 
 
@@ -45,6 +52,7 @@ class PostgresUpkeep:
 
     async def check(self, *, deep: bool = False) -> list[str]:
         """Missing tables, indexes and extension, another version; `deep`: the index against every record."""
+        await self._translated(self._adapter.ping())
         meaning = self._adapter.meaning is not None
         faults = self._adapter.missing
         faults += await self._run(partial(_schema_faults, meaning=meaning), begin=READ)
@@ -101,15 +109,14 @@ async def _without_vectors(session: Session) -> list[str]:
 
 
 async def _compact(session: Session) -> None:
-    [tables] = await session.ask(
-        (
-            "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r'",
-            (),
-        )
-    )
+    [tables] = await session.ask((_VACUUMED, ()))
+    refused = [table for table, may in tables if not may]
+    if refused:
+        # The server itself would only warn, and pass the table over.
+        raise AccessDenied(f"the role may not vacuum table {refused[0]}; compact as the schema's owner")
     await session.ask(("SET statement_timeout = 0", ()))
     try:
-        for (table,) in tables:
+        for table, _ in tables:
             await session.ask((f"VACUUM (FULL, ANALYZE) {table}", ()))
     finally:
         await session.ask(("RESET statement_timeout", ()))

@@ -18,7 +18,8 @@ from memhub_adapters.postgres.loading import Needs, load
 from memhub_adapters.postgres.meaning import Meant
 from memhub_adapters.postgres.reads import get
 from memhub_adapters.postgres.saving import save
-from memhub_adapters.postgres.scopes import reached
+from memhub_adapters.postgres.schema import check_guard
+from memhub_adapters.postgres.scopes import GUARD, reached
 from memhub_adapters.postgres.session import Session
 
 __all__ = ["delete", "invalidate", "observe", "purge", "restore", "update"]
@@ -108,10 +109,12 @@ async def purge(session: Session, scope: Scope, meant: Meant | None, *, exact: b
     """Remove whole scopes: records, index, vectors, ledger, and the scopes themselves."""
     condition, values = reached([scope], exact=exact)
     [rows] = await session.ask(
-        (f"SELECT s.id FROM scope s WHERE {condition} ORDER BY s.id FOR UPDATE OF s", values)
+        (f"SELECT s.id, {GUARD} FROM scope s WHERE {condition} ORDER BY s.id FOR UPDATE OF s", values)
     )
+    for _, guard in rows:
+        check_guard(guard, session.terms.mark)
     places = _OF_SCOPE if meant is None else (*_OF_SCOPE, ("meaning", "scope"))
-    numbers = ([number for (number,) in rows],)
+    numbers = ([number for number, _ in rows],)
     [[(count,)], *_] = await session.ask(
         (_PURGE_RECORDS, numbers),
         *((f"DELETE FROM {table} WHERE {column} = ANY(%s::int[])", numbers) for table, column in places),
