@@ -140,6 +140,26 @@ def test_a_schema_that_needs_quotes_is_refused(name):
         PostgresAdapter("", schema=name)
 
 
+@pytest.mark.parametrize(
+    ("given", "own", "shown"),
+    [
+        ({}, {}, "30s"),
+        ({"timeout": "2m"}, {}, "2min"),
+        ({"timeout": "2m"}, {"statement_timeout": "45s"}, "45s"),
+    ],
+)
+def test_the_server_ends_statements_at_the_stores_deadline_unless_told_otherwise(schema, given, own, shown):
+    source = {"stores": {"a": {"postgres": {"dsn": dsn(), "schema": schema} | own} | given}}
+
+    async def use() -> None:
+        async with open_hub(source, environ={}) as hub:
+            adapter = hub["a"]._adapter
+            found = await adapter.perform_bare(lambda session: session.ask(("SHOW statement_timeout", ())))
+            assert found == [[(shown,)]]
+
+    asyncio.run(use())
+
+
 @pytest.mark.parametrize("encoding", ["latin1", "sql_ascii"])
 def test_another_encoding_of_the_client_changes_nothing(schema, monkeypatch, encoding):
     monkeypatch.setenv("PGCLIENTENCODING", encoding)

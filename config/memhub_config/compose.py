@@ -116,7 +116,7 @@ def _store(
 async def _built(store: StoreConfig, parts: Parts) -> Adapter:
     """The provider's adapter, opened and noted for closing. Any failure becomes a HubError."""
     try:
-        return await store.provider.build(store.settings, parts)
+        return await store.provider.build(store.settings, parts.within(store.options.timeout))
     except HubError as found:
         found.store, found.provider = found.store or store.name, found.provider or store.provider.name
         raise

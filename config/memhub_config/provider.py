@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
 
-from memhub import Adapter
+from memhub import Adapter, limits
 from memhub.embedding import Embedder
 from memhub_config.models import Section
 
@@ -64,7 +65,7 @@ class Parts:
     """What a builder finds beside its own settings.
 
     `reembedding`: the store is opened to have its vectors made anew, so those of another embedder
-    are no reason to refuse it.
+    are no reason to refuse it. `timeout` is the deadline of the store's calls, in seconds.
     """
 
     def __init__(
@@ -74,12 +75,20 @@ class Parts:
         *,
         embedders: Mapping[str, OpensEmbedder] = MappingProxyType({}),
         reembedding: bool = False,
+        timeout: float = limits.TIMEOUT,
     ) -> None:
         self._folder = folder
         self._opened = opened
         self._embedders = embedders
         self._shared: dict[Hashable, object] = {}
         self.reembedding = reembedding
+        self.timeout = timeout
+
+    def within(self, timeout: float) -> Parts:
+        """The same parts for a store whose calls have another deadline."""
+        parts = copy(self)
+        parts.timeout = timeout
+        return parts
 
     def path(self, given: Path | str) -> Path:
         """A path of the configuration: `~` is the home folder, and a relative one starts at the file's."""

@@ -53,14 +53,16 @@ def parameters_of(
             "schema: must be lower-case letters, digits and underscores, at most 63, beginning with "
             "neither a digit nor pg_"
         )
+    # To the server 0 is no limit at all.
+    limit = str(max(1, round(statement_timeout * 1000)))
     settings = {
         "search_path": schema,
         "timezone": "UTC",
         "plan_cache_mode": "force_generic_plan",
         "enable_seqscan": "off",
         "jit": "off",
-        "statement_timeout": f"{round(statement_timeout * 1000)}",
-        "idle_in_transaction_session_timeout": f"{round(statement_timeout * 1000)}",
+        "statement_timeout": limit,
+        "idle_in_transaction_session_timeout": limit,
     }
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
     return {

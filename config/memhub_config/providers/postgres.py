@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, Field, SecretStr, WithJsonSchema, model_validator
 
-from memhub import Adapter, limits
+from memhub import Adapter
 from memhub_config.models import Duration, Section
 from memhub_config.provider import Parts, Provider
 
@@ -64,12 +64,15 @@ class PostgresSettings(Section):
         description="Key of the label that names a scope's tenant, such as tenant: the server then keeps "
         "tenants apart by row-level security, and every scope of pairs must have the label.",
     )
-    pool_size: int = Field(default=10, ge=1, le=1000, description="Most connections of this process.")
+    pool_size: int = Field(
+        default=10, ge=1, le=1000, description="Most connections, for each event loop of the process."
+    )
     pool_timeout: Duration = Field(default=10.0, description="How long a call waits for one of them.")
     connect_timeout: Duration = Field(default=5.0, description="How long a new connection may take.")
-    statement_timeout: Duration = Field(
-        default=limits.TIMEOUT,
-        description="After this the server ends a statement by itself, should the caller have gone.",
+    statement_timeout: Duration | None = Field(
+        default=None,
+        description="After this the server ends a statement by itself, should the caller have gone; "
+        "the store's timeout where none is given.",
     )
 
     @model_validator(mode="after")
@@ -115,7 +118,7 @@ async def build(settings: PostgresSettings, parts: Parts) -> Adapter:
         pool_size=settings.pool_size,
         pool_timeout=settings.pool_timeout,
         connect_timeout=settings.connect_timeout,
-        statement_timeout=settings.statement_timeout,
+        statement_timeout=settings.statement_timeout or parts.timeout,
     )
     try:
         await adapter.open(reembedding=parts.reembedding)
