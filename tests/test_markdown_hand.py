@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from markdown_notes import HOME, Notes, contents, keep, run, the_one
+from markdown_notes import HOME, START, Notes, contents, keep, run, the_one
 from memhub import Conflict, NotFound, Observation, Patch, Provenance, Query, Scope, Turn, Unavailable
 from memhub_adapters.markdown.names import derived_id
 
@@ -81,6 +81,23 @@ def test_the_first_change_through_memhub_writes_the_id_in_and_a_rename_then_keep
         assert await store.get(record.id) == updated
 
     run(notes, go)
+
+
+def test_a_file_that_a_hand_changed_and_memhub_then_unlinked_reads_the_same_from_a_new_index(notes):
+    async def go():
+        async with notes.open() as store:
+            old = await keep(store, "Prefers tea")
+            path = notes.file()
+            new = await keep(store, "Prefers oolong", supersedes=old.id)
+            path.write_text(path.read_text(encoding="utf-8").replace("tea", "jasmine"), encoding="utf-8")
+            os.utime(path, (START.timestamp() + 60, START.timestamp() + 60))
+            await store.delete(new.id)
+            left = await store.get(old.id)
+            assert (left.content, left.superseded_by) == ("Prefers jasmine", None)
+            await store.upkeep().reindex()
+            assert await store.get(old.id) == left
+
+    asyncio.run(go())
 
 
 def test_a_moved_file_is_the_same_record_and_an_update_changes_it_where_it_now_is(notes):

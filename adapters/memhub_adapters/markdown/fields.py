@@ -102,7 +102,9 @@ def rewritten(note: Note, old: Memory, record: Record) -> str:
 
     Raises Fault where its front matter cannot be changed safely.
     """
-    before, after = _written(old.record), _written(record)
+    # The time of a hand's change stands in no entry yet.
+    stood = replace(old.record, updated_at=old.written_at or old.record.updated_at)
+    before, after = _written(stood), _written(record)
     absent = {key for key in ("id", "created_at") if key not in note.lines}
     changes = {
         key: after.get(key)
