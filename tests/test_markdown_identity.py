@@ -2,11 +2,13 @@
 
 import asyncio
 import shutil
+from dataclasses import replace
 
 import pytest
 
 from markdown_notes import HOME, Notes, contents, keep, run, the_one
 from memhub import Conflict, Fact, NotFound, Observation, Patch, Query
+from memhub_adapters.markdown.lock import Lock
 
 
 @pytest.fixture
@@ -91,6 +93,22 @@ def test_a_key_written_by_another_machine_is_known(notes, tmp_path):
             again = await store.observe(given)
             assert again.replayed
             assert again.records == said.records
+
+    asyncio.run(go())
+
+
+def test_a_purge_in_one_commit_with_the_last_delete_forgets_the_key_too(notes):
+    async def go():
+        given = Observation(HOME, facts=[Fact("jasmine once")], idempotency_key="k")
+        async with notes.open() as store:
+            said = (await store.observe(given)).records[0]
+            taken = Lock(notes.root / ".memhub" / "lock", timeout=1).take()
+            calls = [asyncio.ensure_future(call) for call in (store.delete(said.id), store.purge(HOME))]
+            await asyncio.sleep(0)
+            taken.release()
+            assert await asyncio.gather(*calls) == [None, 0]
+            assert [path for path in notes.root.rglob("*") if path.suffix in (".md", ".json")] == []
+            assert not (await store.observe(replace(given, facts=[Fact("else")]))).replayed
 
     asyncio.run(go())
 

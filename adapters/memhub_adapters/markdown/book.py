@@ -131,7 +131,7 @@ class TreeBook(Book):
         keys.sort(key=lambda key: written_order(records[key]))
         return {key: insert(self, *self.new(records[key])).key for key in keys}
 
-    def discard(self, path: str, stamp: Stamp) -> None:
+    def discard(self, path: str, stamp: Stamp | None) -> None:
         """Remove a file that the index need not know."""
         self._batch.remove(path, stamp)
 

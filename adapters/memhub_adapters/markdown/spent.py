@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
 from memhub.errors import Unavailable
 from memhub.scope import Scope
 from memhub_adapters.markdown.look import MOST_BYTES
-from memhub_adapters.markdown.names import folder_of
+from memhub_adapters.markdown.names import folder_of, scope_of
 from memhub_adapters.markdown.reach import Reach
 from memhub_adapters.markdown.tree import OWN, Stamp, Tree
 
@@ -47,9 +47,14 @@ def spent_digest(tree: Tree, scope: Scope, key: str) -> str | None:
         raise Unavailable(f"{path} is damaged; remove it to forget that its key was used") from None
 
 
-def spent_files(tree: Tree, reach: Reach) -> Iterator[tuple[str, Stamp]]:
-    """The files of the spent keys of these scopes."""
+def spent_files(tree: Tree, reach: Reach, pending: Iterable[str] = ()) -> Iterator[tuple[str, Stamp | None]]:
+    """The files of the spent keys of these scopes, also those of `pending` paths, not written yet."""
     inner = Tree(Path(tree.root, FOLDER), suffix=SUFFIX)
     for scope in inner.scopes(reach):
         for name, stamp in inner.files(scope).items():
             yield "/".join((FOLDER, *folder_of(scope), name.decode())), Stamp(*stamp)
+    for path in pending:
+        if path.startswith(f"{FOLDER}/"):
+            found = scope_of(path.removeprefix(f"{FOLDER}/").split("/")[:-1])
+            if found is not None and reach.covers(found):
+                yield path, None

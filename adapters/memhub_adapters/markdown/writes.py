@@ -68,7 +68,7 @@ def purge(book: TreeBook, scope: Scope, *, exact: bool) -> int:
             for row in files.by_scope(book.db, number):
                 book.discard(str(Place(found, row.name)), row.stamp)
             book.db.execute("DELETE FROM file WHERE scope = ?", (number,))
-    for path, stamp in spent_files(book.transaction.tree, reach):
+    for path, stamp in spent_files(book.transaction.tree, reach, book.transaction.batch.puts):
         book.discard(path, stamp)
     return writes.purge(book, scope, exact=exact)
 
