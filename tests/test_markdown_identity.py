@@ -113,6 +113,23 @@ def test_a_purge_in_one_commit_with_the_last_delete_forgets_the_key_too(notes):
     asyncio.run(go())
 
 
+def test_a_key_may_be_used_anew_in_one_commit_with_the_purge_that_forgot_it(notes):
+    async def go():
+        given = Observation(HOME, facts=[Fact("jasmine once")], idempotency_key="k")
+        async with notes.open() as store:
+            await store.delete((await store.observe(given)).records[0].id)
+            await keep(store, "tea")
+            taken = Lock(notes.root / ".memhub" / "lock", timeout=1).take()
+            calls = [asyncio.ensure_future(call) for call in (store.purge(HOME), store.observe(given))]
+            await asyncio.sleep(0)
+            taken.release()
+            count, said = await asyncio.gather(*calls)
+            assert (count, said.replayed, await contents(store)) == (1, False, ["jasmine once"])
+            assert await store.observe(given) == replace(said, replayed=True)
+
+    asyncio.run(go())
+
+
 def test_a_spent_key_outlives_the_index(notes):
     async def go():
         given = Observation(HOME, facts=[Fact("jasmine once")], idempotency_key="k")

@@ -14,7 +14,7 @@ from memhub.scope import Scope
 from memhub_adapters.markdown import files
 from memhub_adapters.markdown.book import TreeBook
 from memhub_adapters.markdown.reach import Reach
-from memhub_adapters.markdown.spent import spent_digest, spent_files
+from memhub_adapters.markdown.spent import spent_digest, spent_files, spent_path
 from memhub_adapters.markdown.tree import Place
 from memhub_adapters.sqlite import writes
 
@@ -75,6 +75,9 @@ def purge(book: TreeBook, scope: Scope, *, exact: bool) -> int:
 
 def _recall_spent(book: TreeBook, scope: Scope, key: str) -> None:
     """Enter a key into the ledger whose records are gone, and with them what the files knew of it."""
+    if spent_path(scope, key) in book.transaction.batch:
+        # The ledger has what this transaction has done to it.
+        return
     digest = spent_digest(book.transaction.tree, scope, key)
     if digest is not None:
         entry = (book.number(scope), key, digest, "[]")
