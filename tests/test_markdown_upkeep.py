@@ -6,7 +6,7 @@ import os
 import pytest
 
 from markdown_notes import HOME, Notes, contents, keep
-from memhub import Fact, Observation, Unsupported
+from memhub import Fact, Observation, Scope, Unsupported
 
 
 @pytest.fixture
@@ -64,6 +64,27 @@ def test_a_file_that_may_not_be_read_is_reported_until_it_may(notes, monkeypatch
                 ]
             assert await store.upkeep().check() == []
             assert await contents(store) == ["coffee", "tea"]
+
+    asyncio.run(go())
+
+
+def test_a_file_that_may_not_be_read_does_not_hold_up_the_others_while_it_is_new(notes, monkeypatch):
+    async def go():
+        path = notes.write("away/private.md", "tea")
+        named, opened, saved = os.fsencode(path), os.open, path.stat().st_mtime_ns
+
+        def guarded(name, *rest, **options):
+            if name == named:
+                raise PermissionError(13, "Permission denied", name)
+            return opened(name, *rest, **options)
+
+        async with notes.open(now=lambda: saved + 1) as store:
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "open", guarded)
+                record = await keep(store, "coffee")
+                await store.delete(record.id)
+                assert await contents(store) == []
+            assert await contents(store, Scope("away")) == ["tea"]
 
     asyncio.run(go())
 
