@@ -4,6 +4,7 @@ import asyncio
 import errno
 import json
 import os
+import shutil
 import sqlite3
 
 import pytest
@@ -104,6 +105,88 @@ def test_a_damaged_journal_is_named_with_its_remedy(notes):
             path.unlink()
             await keep(store, "coffee")
             assert await contents(store) == ["coffee", "tea"]
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        {"puts": [[".memhub/journal/0.new", "../outside.md"]], "removes": []},
+        {"puts": [["../outside.md", "home/in.md"]], "removes": []},
+        {"puts": [], "removes": ["../outside.md"]},
+        {"puts": [], "removes": ["home/../../outside.md"]},
+        {"puts": [], "removes": ["/outside.md"]},
+        {"puts": [], "removes": [5]},
+        {"puts": [["one"]], "removes": []},
+    ],
+)
+def test_a_journal_that_leads_out_of_the_root_is_not_followed(notes, found):
+    async def go():
+        outside = notes.root.parent / "outside.md"
+        outside.write_text("mine", encoding="utf-8")
+        async with notes.open() as store:
+            await keep(store, "tea")
+        notes.write(".memhub/journal/0.new", "theirs")
+        notes.write(".memhub/journal/list.json", json.dumps(found))
+        async with notes.open() as store:
+            with pytest.raises(Unavailable, match=r"list\.json is damaged"):
+                await contents(store)
+        assert outside.read_text(encoding="utf-8") == "mine"
+        assert not (notes.root / "home/in.md").exists()
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("link", ["home", ".memhub/journal", ".memhub"])
+def test_a_journal_does_not_reach_through_links(notes, link):
+    async def go():
+        async with notes.open() as store:
+            await keep(store, "tea", Scope("away"))
+        there = notes.root.parent / "there"
+        (there / "journal").mkdir(parents=True)
+        kept = [there / "mine.md", there / "journal/mine.md"]
+        for path in kept:
+            path.write_text("mine", encoding="utf-8")
+        if link == "home":
+            found = {"puts": [], "removes": ["home/mine.md"]}
+            notes.write(".memhub/journal/list.json", json.dumps(found))
+        else:
+            shutil.rmtree(notes.root / link)
+        (notes.root / link).symlink_to(there)
+        async with notes.open() as store:
+            with pytest.raises(Unavailable, match="is, or lies behind, a link"):
+                await keep(store, "coffee", Scope("away"))
+        assert all(path.read_text(encoding="utf-8") == "mine" for path in kept)
+
+    asyncio.run(go())
+
+
+def test_a_folder_that_takes_no_change_holds_up_its_own_scope_alone(notes, monkeypatch):
+    async def go():
+        async with notes.open() as store:
+            await store.observe(observation("one", "two"))
+            home, access = os.fsencode(notes.root / "home"), os.access
+            with monkeypatch.context() as patch:
+                patch.setattr(os, "access", lambda path, mode: path != home and access(path, mode))
+                with pytest.raises(Unavailable, match=r"home: is not writable by this user"):
+                    await store.purge(HOME)
+                await keep(store, "tea", Scope("away"))
+                assert await contents(store) == ["one", "two"]
+            assert await store.purge(HOME) == 2
+
+    asyncio.run(go())
+
+
+def test_an_index_whose_log_was_removed_in_use_is_made_anew(notes):
+    async def go():
+        async with notes.open() as store:
+            await store.observe(observation(*(f"tea number {n}" for n in range(200))))
+            (notes.root / ".memhub/index.db-wal").unlink()
+            assert len(await listed(store)) == 200
+            await keep(store, "coffee")
+            assert len(await contents(store)) == 201
+            assert await store.upkeep().check(deep=True) == []
 
     asyncio.run(go())
 

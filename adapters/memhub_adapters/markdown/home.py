@@ -120,4 +120,4 @@ def is_damage(error: BaseException) -> bool:
     if not isinstance(error, sqlite3.DatabaseError) or is_busy(error):
         return False
     code = getattr(error, "sqlite_errorcode", None)
-    return code is None or code & 0xFF in _SPOILED
+    return code is None or code & 0xFF in _SPOILED or code == sqlite3.SQLITE_IOERR_SHORT_READ

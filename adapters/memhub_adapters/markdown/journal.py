@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from memhub.errors import Unavailable
 from memhub_adapters.markdown.errors import Stale
@@ -76,7 +76,8 @@ class Journal:
         return self._tree.exists(LIST)
 
     def recover(self) -> None:
-        """Finish what was agreed upon, undo what was not."""
+        """Finish what was agreed upon, undo what was not. Raises Unavailable for a journal behind a link."""
+        self._check_inside(FOLDER)
         if self.pending():
             data = self._read()
             self._apply(data["puts"], data["removes"])
@@ -95,6 +96,8 @@ class Journal:
                 self._make(folder)
             stamps = self._write({self._text(n): put.data for n, put in enumerate(batch.puts.values())})
             self._expect(batch)
+            for folder in {path.rpartition("/")[0] for path in batch.removes} - folders:
+                self._check_writable(folder)
             moves = list(zip(stamps, batch.puts, strict=True))
             if len(moves) + len(batch.removes) > 1:
                 self._agree(moves, list(batch.removes))
@@ -113,8 +116,7 @@ class Journal:
     def _make(self, folder: str) -> None:
         """A folder, with those above it, on the same disk as the journal, that may be written to."""
         path = self._tree.path(folder)
-        if self._tree.is_outside(folder):
-            raise Unavailable(f"{os.fsdecode(path)}: is, or lies behind, a link; put a folder in its place")
+        self._check_inside(folder)
         if not os.path.isdir(path):  # noqa: PTH112 - paths are bytes here
             above = folder.rpartition("/")[0]
             if above:
@@ -123,6 +125,15 @@ class Journal:
             _sync(self._tree.path(above) if above else os.fsencode(self._tree.root))
         if os.stat(path).st_dev != os.stat(self._tree.path(OWN)).st_dev:  # noqa: PTH116
             raise Unavailable(f"{os.fsdecode(path)}: is on another disk than its root; keep them together")
+        self._check_writable(folder)
+
+    def _check_inside(self, folder: str) -> None:
+        if self._tree.is_outside(folder):
+            named = os.fsdecode(self._tree.path(folder))
+            raise Unavailable(f"{named}: is, or lies behind, a link; put a folder in its place")
+
+    def _check_writable(self, folder: str) -> None:
+        path = self._tree.path(folder)
         if not os.access(path, os.W_OK | os.X_OK):
             raise Unavailable(f"{os.fsdecode(path)}: is not writable by this user; make it so")
 
@@ -172,9 +183,11 @@ class Journal:
             with suppress(FileNotFoundError):
                 os.replace(self._tree.path(text), self._tree.path(path))  # noqa: PTH105
         for path in removes:
+            folder = path.rpartition("/")[0]
+            self._check_inside(folder)
             with suppress(FileNotFoundError):
                 os.unlink(self._tree.path(path))  # noqa: PTH108
-            folders.add(path.rpartition("/")[0])
+            folders.add(folder)
         for folder in folders:
             self._settle(folder)
         with suppress(FileNotFoundError):
@@ -199,17 +212,26 @@ class Journal:
         for folder in folders:
             self._settle(folder)
 
-    def _read(self) -> dict[str, list[str]]:
+    def _read(self) -> dict[str, list[Any]]:
         path = self._tree.path(LIST)
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - paths are bytes here
-                data = json.load(file)
-            return {"puts": data["puts"], "removes": data["removes"]}
-        except (ValueError, TypeError, KeyError):
+                return _listed(json.load(file))
+        except (ValueError, TypeError, KeyError, AttributeError):
             raise Unavailable(
                 f"{os.fsdecode(path)} is damaged, so a write that was interrupted cannot be finished; "
                 "restore the folder from a backup, or move this file away to give up that write"
             ) from None
+
+
+def _listed(data: Any) -> dict[str, list[Any]]:  # noqa: ANN401 - any JSON value
+    """What a list holds. Raises ValueError for one that leads out of the root: a folder may come from anywhere."""
+    puts, removes = data["puts"], data["removes"]
+    named = [path for text, target in puts for path in (text, target)]
+    for path in (*named, *removes):
+        if {"", ".", ".."} & set(path.split("/")):
+            raise ValueError(path)
+    return {"puts": puts, "removes": removes}
 
 
 def _sync(path: bytes) -> None:
