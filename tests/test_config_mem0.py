@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping
+from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +96,36 @@ def test_what_is_not_valid_is_named_without_its_secret(section: Mapping[str, obj
     with pytest.raises(InvalidConfig) as caught:
         load_config(source(**section), environ={})
     assert says in str(caught.value)
+    assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "pasted", [f"{SECRET}\n", f" {SECRET}", f"{SECRET}\r\nx: y", f"“{SECRET}”"], ids=repr
+)
+@pytest.mark.parametrize(
+    ("place", "section"),
+    [
+        ("mem0.api_key", {"mem0": {}}),
+        ("mem0.llm.api_key", {"mem0": {"llm": {"base_url": "http://h", "model": "x"}}}),
+        ("qdrant.api_key", {"qdrant": {"url": "http://h"}}),
+        ("volc_memory.api_key", {"volc_memory": {"mem0": {"endpoint": "http://h"}}}),
+        ("volc_memory.access_key_secret", {"volc_memory": VOLC}),
+        ("volc_memory.session_token", {"volc_memory": VOLC}),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_a_key_with_something_copied_along_is_refused(
+    place: str, section: Mapping[str, dict[str, object]], pasted: str
+) -> None:
+    given = deepcopy(section)
+    *inside, field = place.split(".")
+    part: dict[str, Any] = given
+    for name in inside:
+        part = part[name]
+    part[field] = pasted
+    with pytest.raises(InvalidConfig) as caught:
+        load_config(source(**given), environ={})
+    assert f"stores.cloud.{place}: must be one line of plain ASCII without spaces around it" in str(caught.value)
     assert SECRET not in str(caught.value)
 
 

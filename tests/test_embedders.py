@@ -217,6 +217,10 @@ def test_an_endpoint_is_configured_and_closed_with_the_hub(server: Server, tmp_p
             {"x": {"openai": {"base_url": "https://u:p@h", "model": "m", "dimensions": 3}}},
             "must be an address",
         ),
+        (
+            {"x": {"openai": {"base_url": "http://h", "api_key": "k\n", "model": "m", "dimensions": 3}}},
+            "embedders.x.openai.api_key: must be one line of plain ASCII",
+        ),
         (["x"], "embedders: must hold embedders by name"),
     ],
 )

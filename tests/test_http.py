@@ -3,12 +3,15 @@
 import asyncio
 import gzip
 import logging
+import traceback
 
 import pytest
 
-from memhub import Unavailable
+from memhub import HubError, MemoryStore, Unavailable
 from memhub_adapters.failure import Failure
 from memhub_adapters.http import LARGEST, Answer, Http, HttpFailure
+from memhub_adapters.mem0 import self_hosted
+from memhub_adapters.qdrant import QdrantAdapter
 from memhub_adapters.standins import Fault, Request, Response, Server
 from memhub_adapters.standins.faults import DROPPED, HUGE_BODY, STALLED, TRUNCATED
 
@@ -67,6 +70,27 @@ def test_a_failure_says_what_it_may_have_done(fault: Fault, kind: str, effect: s
     with Server(echo) as server:
         found = failure(server, fault)
         assert (found.kind, found.effect) == (kind, effect)
+
+
+@pytest.mark.parametrize("pasted", [f"{SECRET}\n", f"{SECRET}é"], ids=ascii)
+def test_a_key_that_no_header_can_hold_is_never_sent_and_never_told(pasted: str) -> None:
+    async def run(server: Server) -> list[HubError]:
+        key = self_hosted(Http(server.url, timeout=30), pasted)
+        qdrant = QdrantAdapter.remote(server.url, collection="memories", api_key=pasted)
+        told = []
+        for adapter in (key, qdrant):
+            async with MemoryStore(adapter) as store:
+                with pytest.raises(Unavailable) as caught:
+                    await store.ping()
+                told.append(caught.value)
+        return told
+
+    with Server(echo) as server:
+        for error in asyncio.run(run(server)):
+            assert "look for a line break or a letter outside ASCII in the key" in str(error)
+            assert (error.retryable, error.unapplied) == (False, True)
+            assert SECRET not in "".join(traceback.format_exception(error))
+        assert server.requests == []
 
 
 def test_an_answer_that_never_comes_may_have_done_anything() -> None:

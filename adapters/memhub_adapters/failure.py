@@ -20,6 +20,7 @@ CONNECTION: Final[Mapping[str, str]] = {
     "ReadError": "the connection was lost",
     "WriteError": "the connection was lost",
     "CloseError": "the connection was lost",
+    "LocalProtocolError": "the request cannot be sent; look for a line break or a letter outside ASCII in the key",
     "RemoteProtocolError": "the connection was lost, or what answers speaks no HTTP; check the address",
 }
 """What httpx's names for a failed connection mean."""

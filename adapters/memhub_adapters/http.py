@@ -31,6 +31,7 @@ _NEVER_SENT: Final = (
     "ConnectTimeout",
     "PoolTimeout",
     "UnsupportedProtocol",
+    "LocalProtocolError",
     "ProxyError",
 )
 _ANSWERED: Final = ("DecodingError",)
@@ -158,6 +159,8 @@ class Http:
                 await response.aclose()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             kind = type(error).__name__
+        except UnicodeEncodeError:
+            kind = "LocalProtocolError"  # httpx's own name where it finds a header unfit later
         else:
             return Answer(response.status_code, response.headers, content)
         # Raised out here, so that no error of httpx, which knows the request, hangs on as __context__.

@@ -129,7 +129,10 @@ _HEADER: Final = re.compile("[!-~]([ -~]*[!-~])?")
 
 def _in_a_header(given: SecretStr) -> SecretStr:
     if _HEADER.fullmatch(given.get_secret_value()) is None:
-        raise ValueError("must be one line of plain ASCII without spaces around it, since a header holds it")
+        raise ValueError(
+            "must be one line of plain ASCII without spaces around it, since a header holds it; look for "
+            "a line break, a quotation mark or another character that was copied along"
+        )
     return given
 
 

@@ -131,7 +131,7 @@ def _of_kind(failure: HttpFailure) -> HubError:
     if failure.kind == "UnsupportedProtocol":
         return InvalidConfig("base_url: is no http or https address")
     text = CONNECTION.get(failure.kind, f"failed with {failure.kind}")
-    return Unavailable(f"the embeddings endpoint: {text}", retryable=True)
+    return Unavailable(f"the embeddings endpoint: {text}", retryable=failure.kind != "LocalProtocolError")
 
 
 def _of_status(failure: HttpFailure) -> HubError:

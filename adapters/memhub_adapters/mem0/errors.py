@@ -39,6 +39,7 @@ _FINAL: Final = frozenset(
         "BodyTooLarge",
         "ControlPlaneRefused",
         "FolderInUse",
+        "LocalProtocolError",
         "NoModel",
         "ProjectNotFound",
         "TooManyToList",

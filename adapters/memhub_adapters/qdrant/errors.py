@@ -44,7 +44,15 @@ _SERVER_ERRORS: Final = 500
 
 _TIMEOUTS: Final = ("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout", "WaitTimeout")
 _FINAL: Final = frozenset(
-    {"Locked", "Unreadable", "TooLong", "UnsupportedProtocol", "Exception", "PanicException"}
+    {
+        "Exception",
+        "LocalProtocolError",
+        "Locked",
+        "PanicException",
+        "TooLong",
+        "Unreadable",
+        "UnsupportedProtocol",
+    }
 )
 """Kinds that a repeat does not mend."""
 

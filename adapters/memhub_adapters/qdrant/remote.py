@@ -24,7 +24,13 @@ T = TypeVar("T")
 LARGEST: Final = 256 * 2**20
 """Bytes of an answer that are read: a page of 1,000 of the longest contents is shorter."""
 
-_NEVER_SENT: Final = ("ConnectError", "ConnectTimeout", "PoolTimeout", "UnsupportedProtocol")
+_NEVER_SENT: Final = (
+    "ConnectError",
+    "ConnectTimeout",
+    "LocalProtocolError",
+    "PoolTimeout",
+    "UnsupportedProtocol",
+)
 _TAKEN: Final = (400, 409)
 
 
@@ -155,9 +161,8 @@ class RemoteEngine:
         )
 
     async def _send(self, request: Callable[[AsyncQdrantClient], Awaitable[T]]) -> T:
-        client = await self._clients.get()
         try:
-            return await request(client)
+            return await request(await self._clients.get())
         except Exception as error:  # noqa: BLE001 - the client parses what came, and fails as it may
             failure = _failure(error)
         # Raised out here: the client's errors hold bodies and headers.
@@ -175,6 +180,10 @@ def _failure(error: Exception) -> QdrantFailure:
     if isinstance(error, QdrantException):
         asked = float(error.retry_after_s) if isinstance(error, ResourceExhaustedResponse) else None
         return QdrantFailure("Status", "none", status=429, retry_after=asked)
+    if isinstance(error, UnicodeEncodeError):
+        return QdrantFailure(
+            "LocalProtocolError", "none"
+        )  # of a header, which httpx finds unfit later otherwise
     return QdrantFailure("UnexpectedAnswer", "unknown")
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, model_validator
 
 from memhub import Adapter
 from memhub_config.models import Duration, HeaderSecret, HttpUrl, Section
 from memhub_config.provider import Parts, Provider
 
 if TYPE_CHECKING:
-    from memhub_adapters.mem0.remote import Key
+    from memhub_adapters.mem0 import remote
 
 __all__ = ["PROVIDER", "DataPlane", "VolcMemorySettings"]
 
@@ -39,8 +39,10 @@ class VolcMemorySettings(Section):
     control_endpoint: HttpUrl | None = Field(
         default=None, description="The control plane; that of the region unless another is given."
     )
-    access_key_id: str | None = Field(default=None, min_length=1, description="Signs the calls for the key.")
-    access_key_secret: SecretStr | None = Field(default=None, description="Signs the calls for the key.")
+    access_key_id: str | None = Field(
+        default=None, pattern="^[!-~]+$", description="Signs the calls for the key."
+    )
+    access_key_secret: HeaderSecret | None = Field(default=None, description="Signs the calls for the key.")
     session_token: HeaderSecret | None = Field(
         default=None, description="Comes with temporary access keys; sent and signed with each call."
     )
@@ -75,7 +77,7 @@ async def build(settings: VolcMemorySettings, _parts: Parts) -> Adapter:
     return VolcMemoryAdapter(http, _key(settings), poll=settings.poll_interval)
 
 
-def _key(settings: VolcMemorySettings) -> Key:
+def _key(settings: VolcMemorySettings) -> remote.Key:
     from memhub.calls import utc_now
     from memhub_adapters.http import Http
     from memhub_adapters.mem0.remote import FixedKey
