@@ -282,6 +282,7 @@ def test_a_model_that_fails_is_told_and_nothing_is_stored(
             with pytest.raises(kind) as caught:
                 await store.observe(said)
             assert (await store.recall(Query(ME))).hits == ()
+            assert caught.value.unapplied
             return caught.value
 
         error = run(embedded(tmp_path, HashEmbedder(), chat), work)

@@ -12,6 +12,7 @@ from memhub import AccessDenied, Fact, HubError, MemoryStore, Observation, Query
 from memhub.calls import utc_now
 from memhub_adapters.http import Http
 from memhub_adapters.standins import Fault, Response, Server
+from memhub_adapters.standins.faults import DROPPED, TRUNCATED
 from memhub_adapters.standins.volc_mem0 import VolcControl, VolcMem0
 from memhub_adapters.volc_memory import VolcMemoryAdapter
 from memhub_adapters.volc_memory.credentials import ResolvedKey
@@ -147,6 +148,7 @@ def test_what_the_control_plane_refuses_is_told_without_secrets(
         ({"APIKeyInfos": [{"APIKeyId": "a", "Status": "Disabled"}]}, "no key that is ready"),
         ({"APIKeyInfos": {"APIKeyId": "a", "Status": "ready"}, "APIKeyValue": ""}, "empty key"),
         ({"APIKeyInfos": [{"APIKeyId": "a", "Status": "READY"}]}, "empty key"),
+        ({"APIKeyInfos": [{"APIKeyId": None, "Status": "ready"}]}, "answers with something else"),
     ],
 )
 def test_a_project_without_a_usable_key_is_unavailable(result: dict[str, object], says: str) -> None:
@@ -155,6 +157,20 @@ def test_a_project_without_a_usable_key_is_unavailable(result: dict[str, object]
         with pytest.raises(Unavailable, match=says) as caught:
             both.run(lambda store: store.ping())
         assert caught.value.retryable
+
+
+@pytest.mark.parametrize("fault", [DROPPED, DROPPED.after(), TRUNCATED], ids=lambda fault: fault.name)
+def test_a_write_for_which_no_key_came_has_not_been_sent(fault: Fault) -> None:
+    with planes() as (both, control, data):
+        control.faults.order(fault)
+
+        async def work(store: MemoryStore) -> None:
+            with pytest.raises(Unavailable) as caught:
+                await store.observe(Observation(ME, facts=[Fact("tea")]))
+            assert (caught.value.retryable, caught.value.unapplied) == (True, True)
+            assert data.requests == []
+
+        both.run(work)
 
 
 def test_an_error_with_status_200_is_an_error() -> None:

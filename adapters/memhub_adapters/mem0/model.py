@@ -38,10 +38,15 @@ class ChatModel:
     async def complete(self, messages: Sequence[Mapping[str, str]]) -> str:
         asked = {"model": self._model, "messages": list(messages), "response_format": {"type": "json_object"}}
         body = json.dumps(asked, ensure_ascii=False).encode()
-        answer = await self._http.send("POST", "/chat/completions", headers=self._headers, body=body)
-        if answer.status not in _OK:
-            raise answer.failure("none")
-        return _content(answer.json())
+        try:
+            answer = await self._http.send("POST", "/chat/completions", headers=self._headers, body=body)
+            if answer.status not in _OK:
+                raise answer.failure("none")
+            return _content(answer.json())
+        except HttpFailure as failure:
+            # A model changes nothing, and what it was asked for has not been stored.
+            failure.effect = "none"
+            raise
 
     async def aclose(self) -> None:
         await self._http.aclose()

@@ -67,7 +67,12 @@ class ResolvedKey:
     async def _resolved(self, refused: str | None) -> str:
         async with self._locks.holding("key"):
             if self._key is None or self._key == refused:
-                self._key = await self._asked()
+                try:
+                    self._key = await self._asked()
+                except Failure as failure:
+                    # Asking for a key changes nothing, and what it was wanted for has not been sent.
+                    failure.effect = "none"
+                    raise
             return self._key
 
     async def _asked(self) -> str:
@@ -120,5 +125,7 @@ def _ready(result: Mapping[str, Any]) -> str:
     keys = given if isinstance(given, list) else [given]
     for key in keys:
         if isinstance(key, dict) and str(key.get("Status", "")).lower() == "ready":
-            return str(key["APIKeyId"])
+            if isinstance(id := key.get("APIKeyId"), str) and id:
+                return id
+            raise Failure("UnexpectedControlBody", "none")
     raise Failure("NoReadyKey", "none")
