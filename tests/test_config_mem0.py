@@ -125,7 +125,9 @@ def test_a_key_with_something_copied_along_is_refused(
     part[field] = pasted
     with pytest.raises(InvalidConfig) as caught:
         load_config(source(**given), environ={})
-    assert f"stores.cloud.{place}: must be one line of plain ASCII without spaces around it" in str(caught.value)
+    assert f"stores.cloud.{place}: must be one line of plain ASCII without spaces around it" in str(
+        caught.value
+    )
     assert SECRET not in str(caught.value)
 
 

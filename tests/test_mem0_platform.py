@@ -23,6 +23,7 @@ from memhub_adapters.mem0.platform import PlatformDialect
 from memhub_adapters.mem0.remote import FixedKey, RemoteGateway
 from memhub_adapters.mem0.scopes import user_of
 from memhub_adapters.standins import Request, Response, Server
+from memhub_adapters.standins.faults import DROPPED
 from memhub_adapters.standins.mem0_platform import PlatformMem0
 from memhub_adapters.standins.mem0_rows import Row
 
@@ -237,3 +238,25 @@ def test_metadata_survives_whether_the_service_merges_or_replaces_it(merge: bool
             assert mem0.rows.all[Locator.parse(record.id).native].metadata["theirs"] == "kept"
 
         run(platform(http(server), KEY), work)
+
+
+def test_a_correction_whose_answer_is_lost_stands_though_it_shows_late() -> None:
+    """Sent again, it is merged into itself."""
+    with Server(PlatformMem0(KEY)) as server:
+        adapter = platform(http(server), KEY)
+
+        async def work(store: MemoryStore) -> None:
+            [old] = await kept(store, "Prefers tea")
+
+            async def not_yet(user: str) -> list[object]:
+                del adapter._gateway.rows
+                return []
+
+            adapter._gateway.rows = not_yet
+            server.faults.order(DROPPED.after(), when=lambda request: request.path.endswith("/add/"))
+            told = Observation(ME, facts=[Fact("Prefers coffee", supersedes=old.id)])
+            [new] = (await store.observe(told)).records
+            assert (await store.get(old.id)).superseded_by == new.id
+            assert await listed(store) == ["Prefers coffee"]
+
+        run(adapter, work)

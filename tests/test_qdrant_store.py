@@ -311,7 +311,9 @@ def test_a_cancelled_change_is_carried_through(folder: Path) -> None:
                     await asyncio.sleep(0)
                 task.cancel()
                 await asyncio.wait([task])
-                await asyncio.wait(opened._adapter._running or {asyncio.ensure_future(asyncio.sleep(0))})
+                await asyncio.wait(
+                    opened._adapter._underway._tasks or {asyncio.ensure_future(asyncio.sleep(0))}
+                )
                 found = [hit.record.content for hit in (await opened.recall(Query(scope))).hits]
                 assert found in (["tea"], ["coffee"]), moment
 

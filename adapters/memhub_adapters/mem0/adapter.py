@@ -24,9 +24,10 @@ from memhub_adapters.mem0.gateway import Gateway
 from memhub_adapters.mem0.ledger import Ledger
 from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.locks import Locks
-from memhub_adapters.mem0.memories import Memories, each, whole
+from memhub_adapters.mem0.memories import Memories, each
 from memhub_adapters.mem0.repeats import observed_once
 from memhub_adapters.mem0.scopes import user_of
+from memhub_adapters.underway import Underway
 
 __all__ = ["CAPABILITIES", "Mem0Adapter"]
 
@@ -68,6 +69,7 @@ class Mem0Adapter(Adapter):
         self._poll = poll
         self._sleep = sleep
         self._locks = Locks()
+        self._underway = Underway()
 
     async def open(self) -> None:
         """Open what is opened on first use, to see now whether it can be. Raises what `translate` gives."""
@@ -85,7 +87,7 @@ class Mem0Adapter(Adapter):
         ledger = self._gateway.ledger
         if write.idempotency_key is None or ledger is None:
             return await self._stored(write)
-        return await whole(self._stored_once(write, ledger))
+        return await self._underway.whole(self._stored_once(write, ledger))
 
     async def recall(self, read: Read) -> Recalled:
         if read.text is None:
@@ -97,19 +99,13 @@ class Mem0Adapter(Adapter):
         return [one.record for one in found if one is not None and not expired(one.record, now)]
 
     async def update(self, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
-        async with self._changing(id):
-            return await changing.changed(
-                self._memories, id, revision, now, lambda record: patched(record, patch, now=now)
-            )
+        return await self._changed(id, revision, now, lambda record: patched(record, patch, now=now))
 
     async def invalidate(self, id: str, reason: str | None, *, revision: str | None, now: datetime) -> Record:
-        async with self._changing(id):
-            return await changing.changed(
-                self._memories, id, revision, now, lambda record: invalidated(record, reason, now=now)
-            )
+        return await self._changed(id, revision, now, lambda record: invalidated(record, reason, now=now))
 
     async def delete(self, id: str, *, revision: str | None, now: datetime) -> None:
-        await whole(self._forgotten(id, revision))
+        await self._underway.whole(self._forgotten(id, revision))
 
     async def wait(self, operation_id: str, *, now: datetime) -> Observed:
         return await extraction.awaited(
@@ -120,26 +116,26 @@ class Mem0Adapter(Adapter):
         return await hosting.scanned(self._memories, cursor, limit)
 
     async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
-        return await whole(self._restored(records))
+        return await self._underway.whole(self._restored(records))
 
     async def stats(self, scope: Scope | None, *, by_scope: bool, now: datetime) -> Stats:
         return await hosting.statistics(self._memories, scope, by_scope=by_scope, now=now)
 
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
-        count = await hosting.purged(self._memories, scope)
-        if self._gateway.ledger is not None:
-            await self._gateway.ledger.forget(user_of(scope))
-        return count
+        return await self._underway.whole(self._purged(scope))
 
     async def reembed(self, progress: Progress | None = None) -> int:
         self.capabilities.require("semantic", operation="reembed")
         done = await self._gateway.reembed(progress)
-        return await hosting.reembedded(self._memories, progress) if done is None else done
+        if done is not None:
+            return done
+        return await hosting.reembedded(self._memories, self._locks, progress)
 
     async def ping(self) -> None:
         await self._gateway.ping()
 
     async def aclose(self) -> None:
+        await self._underway.ended()
         await self._gateway.aclose()
 
     def translate(self, error: Exception) -> HubError | None:
@@ -159,15 +155,34 @@ class Mem0Adapter(Adapter):
             return await extraction.extraction(self._memories, write, mark)
         if write.facts[0].supersedes is None:
             return await writing.fact(self._memories, write, mark)
-        return await whole(self._corrected(write, mark))
+        return await self._underway.whole(self._corrected(write, mark))
 
     async def _stored_once(self, write: Write, ledger: Ledger) -> Observed:
-        async with self._locks.holding(f"{user_of(write.scope)} {write.idempotency_key}"):
+        async with self._locks.holding(_keys(write.scope)):
             return await observed_once(ledger, self._memories, write, partial(self._stored, write))
 
     async def _corrected(self, write: Write, mark: str | None) -> Observed:
         async with self._locks.holding(Locator.of("", user_of(write.scope)).place):
             return await writing.correction(self._memories, write, mark)
+
+    async def _changed(
+        self, id: str, revision: str | None, now: datetime, step: Callable[[Record], Record]
+    ) -> Record:
+        async def work() -> Record:
+            async with self._changing(id):
+                return await changing.changed(self._memories, id, revision, now, step)
+
+        # Whole, so that the lock is held until the service has answered.
+        return await self._underway.whole(work())
+
+    async def _purged(self, scope: Scope) -> int:
+        ledger = self._gateway.ledger
+        if ledger is None:
+            return await hosting.purged(self._memories, scope)
+        async with self._locks.holding(_keys(scope)):
+            count = await hosting.purged(self._memories, scope)
+            await ledger.forget(user_of(scope))
+        return count
 
     async def _forgotten(self, id: str, revision: str | None) -> None:
         async with self._changing(id):
@@ -179,3 +194,8 @@ class Mem0Adapter(Adapter):
             for place in places:
                 await locks.enter_async_context(self._locks.holding(place))
             return await hosting.restored(self._memories, records)
+
+
+def _keys(scope: Scope) -> str:
+    """The lock of a scope's idempotency keys."""
+    return f"{user_of(scope)} keys"

@@ -15,6 +15,8 @@ from memhub.scope import Scope
 from memhub.upkeep import Progress
 from memhub_adapters.failure import Failure
 from memhub_adapters.mem0.fields import Held
+from memhub_adapters.mem0.locators import Locator
+from memhub_adapters.mem0.locks import Locks
 from memhub_adapters.mem0.memories import Memories, each, of_scope
 from memhub_adapters.mem0.reading import written_at
 from memhub_adapters.mem0.scopes import user_of
@@ -61,12 +63,18 @@ async def purged(memories: Memories, scope: Scope) -> int:
         done |= {one.row.id for one in left}
 
 
-async def reembedded(memories: Memories, progress: Progress | None) -> int:
-    """Write every record's text again, unchanged: Mem0 embeds what it is given, with what embeds now."""
+async def reembedded(memories: Memories, locks: Locks, progress: Progress | None) -> int:
+    """Write every record's text again, unchanged: Mem0 embeds what it is given, with what embeds now.
+
+    Each is read anew under its scope's lock, so that what has changed meanwhile stays changed.
+    """
     everything, done = await memories.everywhere(), count()
 
     async def again(one: Held) -> None:
-        await memories.gateway.put(one.row.id, one.row.text, one.row.metadata)
+        async with locks.holding(Locator.of("", one.user).place):
+            row = await memories.gateway.get(one.row.id)
+            if row is not None:
+                await memories.gateway.put(row.id, row.text, row.metadata)
         if progress is not None:
             progress(next(done) + 1, len(everything))
 

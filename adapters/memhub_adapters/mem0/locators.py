@@ -82,8 +82,15 @@ class OperationLocator:
         inside = _opened(_OPERATION, id)
         if inside is None:
             return None
-        event, place, marker, user = json.loads(base64.urlsafe_b64decode(inside + "=" * (-len(inside) % 4)))
-        return cls(event, place, marker, user)
+        try:
+            event, place, marker, user = json.loads(
+                base64.urlsafe_b64decode(inside + "=" * (-len(inside) % 4))
+            )
+        except (ValueError, TypeError, RecursionError):
+            return None
+        whole = cls(event, place, marker, user)
+        texts = all(isinstance(part, str) for part in (event, place, marker))
+        return whole if texts and isinstance(user, str | None) else None
 
     def covers(self, user: str | None) -> bool:
         """Whether a row of this native user is in the scope of the operation."""

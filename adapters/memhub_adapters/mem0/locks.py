@@ -38,8 +38,8 @@ class Locks:
         try:
             await asyncio.wrap_future(turn)
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._release(key)  # our turn had come just before
+            if not turn.cancel():
+                self._release(key)  # our turn had come, or is just being given to us
             raise
 
     def _release(self, key: str) -> None:

@@ -17,16 +17,13 @@ from memhub_adapters.mem0.locators import Locator
 from memhub_adapters.mem0.rows import Row
 from memhub_adapters.mem0.scopes import scope_of, user_of
 
-__all__ = ["AT_ONCE", "Memories", "as_sent", "each", "of_scope", "whole"]
+__all__ = ["AT_ONCE", "Memories", "as_sent", "each", "of_scope"]
 
 AT_ONCE: Final = 8
 """Requests of one call that are under way together."""
 
 _NEAREST: Final = 100
 """Rows nearest to a text among which the very text is looked for."""
-
-_GOING_ON: Final[set[asyncio.Future[Any]]] = set()
-"""Writes under way: the event loop itself holds its tasks only weakly."""
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -84,6 +81,9 @@ class Memories:
             if not self._merges:
                 raise self._judged(lost) from None
             added = await self.gateway.add(user, record.content, metadata)
+            if not added.rows:
+                # The first may have come through after all, and this one been merged into it.
+                return await self._found(record, lost)
         if not added.rows:
             return None
         if not added.new:
@@ -200,20 +200,6 @@ async def each(items: Sequence[T], work: Callable[[T], Awaitable[R]]) -> list[R]
     if failed:
         raise failed[0]
     return [done[number] for number in range(len(items))]
-
-
-async def whole(work: Awaitable[T]) -> T:
-    """The result of a write of several steps, which goes on when its caller is cancelled."""
-    task = asyncio.ensure_future(work)
-    _GOING_ON.add(task)
-    task.add_done_callback(_ended)
-    return await asyncio.shield(task)
-
-
-def _ended(task: asyncio.Future[Any]) -> None:
-    _GOING_ON.discard(task)
-    if not task.cancelled():
-        task.exception()  # whoever still waits is told; nobody else need be
 
 
 def as_sent(row: Row, user: str, text: str, metadata: Mapping[str, Any]) -> Row:

@@ -10,6 +10,7 @@ from memhub.changes import expired
 from memhub.errors import Conflict
 from memhub.records import Observed
 from memhub_adapters.failure import Failure
+from memhub_adapters.mem0.fields import Held
 from memhub_adapters.mem0.ledger import Entry, Ledger
 from memhub_adapters.mem0.memories import Memories, each
 from memhub_adapters.mem0.scopes import user_of
@@ -47,8 +48,18 @@ async def observed_once(
 
 
 async def _marked(memories: Memories, write: Write, mark: str) -> tuple[str, ...] | None:
-    made = [one.record.id for one in await memories.within(write.scope) if one.origin == mark]
-    return tuple(made) or None
+    """The records of an observation whose process ended; a correction that was only half done is taken back."""
+    made = [one for one in await memories.within(write.scope) if one.origin == mark]
+    half = [one for one in made if await _half_done(memories, one)]
+    for one in half:
+        await memories.remove(one)
+    return tuple(one.record.id for one in made if one not in half) or None
+
+
+async def _half_done(memories: Memories, one: Held) -> bool:
+    """Whether a correction stands beside what it was to correct."""
+    old = await memories.find(one.record.supersedes or "")
+    return old is not None and old.record.superseded_by != one.record.id
 
 
 async def _replayed(memories: Memories, write: Write, ids: tuple[str, ...]) -> Observed:

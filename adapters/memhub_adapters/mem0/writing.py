@@ -41,7 +41,7 @@ async def correction(memories: Memories, write: Write, mark: str | None = None) 
     await _retire(memories, old, stored, write)
     again = await memories.find(old.record.id)
     if again is not None and again.record.superseded_by not in (None, stored.record.id):
-        await memories.remove(stored)
+        await _taken_back(memories, stored)
         raise Conflict(
             f"supersedes: record {old.record.id!r} was superseded meanwhile; correct its successor"
         )
@@ -58,7 +58,16 @@ async def _retire(memories: Memories, old: Held, new: Held, write: Write) -> Non
         await memories.change(old, retired)
     except (Failure, NotFound) as error:
         if isinstance(error, NotFound) or error.effect == "none":
-            await memories.remove(new)
+            await _taken_back(memories, new)
+        raise
+
+
+async def _taken_back(memories: Memories, new: Held) -> None:
+    """Remove a correction that cannot stand. A failure says that it may be there, whatever refused to remove it."""
+    try:
+        await memories.remove(new)
+    except Failure as failure:
+        failure.effect, failure.lost = "unknown", True
         raise
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -22,6 +21,7 @@ from memhub_adapters.qdrant.engine import Engine
 from memhub_adapters.qdrant.errors import translate
 from memhub_adapters.qdrant.reembedding import reembed
 from memhub_adapters.qdrant.searching import search
+from memhub_adapters.underway import Underway
 
 __all__ = ["CAPABILITIES", "MEMORY", "QdrantAdapter"]
 
@@ -70,7 +70,7 @@ class QdrantAdapter(Adapter):
         self._engine = engine
         self._where = where
         self._collection = Collection(engine, embedder, collection, reembed)
-        self._running: set[asyncio.Task[Any]] = set()
+        self._underway = Underway()
 
     @classmethod
     def remote(
@@ -159,9 +159,7 @@ class QdrantAdapter(Adapter):
         await self._engine.ping()
 
     async def aclose(self) -> None:
-        here = asyncio.get_running_loop()
-        if running := [task for task in list(self._running) if task.get_loop() is here]:
-            await asyncio.wait(running)
+        await self._underway.ended()
         await self._engine.aclose()
 
     def translate(self, error: Exception) -> HubError | None:
@@ -169,10 +167,7 @@ class QdrantAdapter(Adapter):
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         """A write of several requests, which goes on to its end when the caller is cancelled."""
-        task = asyncio.ensure_future(self._tracked(work))
-        self._running.add(task)
-        task.add_done_callback(self._ended)
-        return await asyncio.shield(task)
+        return await self._underway.whole(self._tracked(work))
 
     async def _tracked(self, work: Coroutine[Any, Any, T]) -> T:
         try:
@@ -182,12 +177,6 @@ class QdrantAdapter(Adapter):
             raise
         with tracked():
             return await work
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if not task.cancelled():
-            # Read, so that asyncio does not report the failure of a write that nobody waits for any more.
-            task.exception()
 
 
 def _check_version(version: str | None) -> None:
