@@ -10,8 +10,8 @@ from datetime import datetime
 from broken.fault import Bent, breaks
 from memhub.adapter import Read, Write
 from memhub.changes import new_records
-from memhub.errors import NotFound
-from memhub.records import Hit, Observed, Patch, Recalled, Record
+from memhub.errors import Conflict, NotFound
+from memhub.records import Hit, Observed, Patch, Recalled, Record, Restored
 
 
 @breaks("an_observation_is_all_or_nothing", "superseding_twice_at_once_is_conflict", widely=True)
@@ -143,6 +143,38 @@ class LooksBeforeItUpdates(Bent):
         current = slot is not None and slot.record.revision == revision
         await asyncio.sleep(0)
         return await super().update(id, patch, revision=None if current else revision, now=now)
+
+
+@breaks("increments_at_once_are_all_counted")
+class TakesItselfForALoser(Bent):
+    """An update that others follow at once says that it was too late."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting = 0
+
+    async def update(self, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
+        self.waiting += 1
+        try:
+            done = await super().update(id, patch, revision=revision, now=now)
+            await asyncio.sleep(0)
+            if self.waiting > 1 and revision is not None and patch.set_attributes:
+                raise Conflict("revision: is stale")
+            return done
+        finally:
+            self.waiting -= 1
+
+
+@breaks("of_restores_at_once_that_differ_one_wins")
+class LooksBeforeItRestores(Bent):
+    async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:
+        held = [record for record in records if self._rooms.find(record.id)]
+        await asyncio.sleep(0)
+        if held:
+            return await super().restore(records, now=now)
+        missing = [record for record in records if not self._rooms.find(record.id)]
+        await super().restore(missing, now=now)
+        return Restored({record.id: record.id for record in records})
 
 
 @breaks("of_two_corrections_one_wins")

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
+from dataclasses import replace
+from typing import Final
 
 from memhub.conformance.context import Context
 from memhub.conformance.definition import rule
 from memhub.conformance.expect import equal
 from memhub.errors import Conflict, HubError
-from memhub.records import Fact, Patch, Record
+from memhub.records import Fact, Patch, Record, Restored
+
+_TRIES: Final = 100
+"""More than there are others who could come first."""
 
 
 @rule(needs=["verbatim", "found"], tier=1)
@@ -57,6 +62,29 @@ async def of_two_conditional_updates_one_wins(ctx: Context) -> None:
     equal(won, [(await ctx.store.get(record.id)).content], "content")
 
 
+@rule(needs=["verbatim", "revisions", "patch.set_attributes"])
+async def increments_at_once_are_all_counted(ctx: Context) -> None:
+    """Of tasks that add one to a number, and begin again on Conflict, each has added one in the end."""
+    record = await ctx.keep("a counter")
+    tasks = range(5)
+    added = await asyncio.gather(*(_added_one(ctx, record.id) for _ in tasks))
+    held = (await ctx.store.get(record.id)).attributes.get("n")
+    equal((sum(added), held), (len(tasks), len(tasks)), "increments that returned, and the number held")
+
+
+@rule(needs=["verbatim", "restore", "delete", "immediate"])
+async def of_restores_at_once_that_differ_one_wins(ctx: Context) -> None:
+    """Of restores at once of one id with different texts, one is held and the others are Conflict."""
+    record = await ctx.keep("memory 0")
+    await ctx.store.delete(record.id)
+    given = [replace(record, content=f"memory {n}") for n in range(4)]
+    outcomes = await _outcomes(*(ctx.store.restore([one]) for one in given))
+    equal([type(done) for done in outcomes].count(Conflict), 3, "restores that are Conflict")
+    won = [(one, done) for one, done in zip(given, outcomes, strict=True) if isinstance(done, Restored)]
+    held = [(await ctx.store.get(done.ids[one.id])).content for one, done in won]
+    equal(held, [one.content for one, _ in won], "the text of the one that returned")
+
+
 @rule(needs=["facts", "supersede"])
 async def of_two_corrections_one_wins(ctx: Context) -> None:
     """Of facts at once that correct one record, one is stored and the others are Conflict."""
@@ -74,6 +102,20 @@ async def of_two_deletes_one_wins(ctx: Context) -> None:
         record = await ctx.keep(f"gone soon {n}")
         outcomes = await _outcomes(*(ctx.store.delete(record.id) for _ in range(4)))
         equal(sorted(type(done).__name__ for done in outcomes), ["NoneType"] + 3 * ["NotFound"], "outcomes")
+
+
+async def _added_one(ctx: Context, id: str) -> bool:
+    """Whether one was added to the record's number; each Conflict means that somebody else has."""
+    for _ in range(_TRIES):
+        record = await ctx.store.get(id)
+        number = record.attributes.get("n", 0)
+        patch = Patch(set_attributes={"n": number + 1 if isinstance(number, int) else 0})
+        try:
+            await ctx.store.update(id, patch, revision=record.revision)
+        except Conflict:
+            continue
+        return True
+    return False
 
 
 async def _write_and_read(ctx: Context, text: str) -> list[str]:

@@ -47,6 +47,18 @@ async def a_key_belongs_to_its_exact_scope(ctx: Context) -> None:
     equal([run.replayed for run in runs], [False] * 4, "replayed")
 
 
+@rule(needs=["verbatim", "idempotency", "purge", "restore", "found"])
+async def a_key_is_new_where_its_records_were_restored(ctx: Context) -> None:
+    """A key whose records came back after a purge, by a restore, is a new one: what it brings is stored."""
+    record = await ctx.keep("memory one", key="k")
+    await ctx.store.purge(ctx.scope())
+    await ctx.store.restore([record])
+    done = await ctx.observe("memory two", key="k")
+    equal(done.replayed, False, "replayed")
+    equal(await ctx.seen(), ["memory one", "memory two"], "contents")
+    equal(await ctx.store.get([one.id for one in done.records]), list(done.records), "the records returned")
+
+
 @rule(needs=["facts", "idempotency", "found"])
 async def defaults_add_nothing_to_a_key(ctx: Context) -> None:
     """A replay is recognised later too, when the present, which the caller did not give, has moved."""
