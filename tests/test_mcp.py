@@ -259,6 +259,26 @@ def test_without_pipes_it_says_so_and_ends(folder, closed):
     )
 
 
+def test_half_an_emoji_is_answered_and_kept_as_what_it_is(folder):
+    said = [r"cut \ud83d", r"\ude00\ud83d cut", r"whole \ud83d\ude00 \\ud83d", r"\uD83D\uDE00"]
+    call = '{"jsonrpc": "2.0", "id": %d, "method": "tools/call", "params": {"name": "memory_save", "arguments": {"content": "%s"}}}'
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    first = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+    pipes = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+    with subprocess.Popen(
+        [MEMHUB, "mcp", "--scope", "me"], cwd=folder, env=environ(), text=True, **pipes
+    ) as process:
+        lines = [first, *(call % (number, text) for number, text in enumerate(said, 1))]
+        process.stdin.write("\n".join(lines) + "\n")
+        process.stdin.flush()
+        heard = sorted(json.loads(process.stdout.readline())["id"] for _ in lines)
+        process.stdin.close()
+    assert heard == [0, 1, 2, 3, 4]
+    assert contents(folder) == sorted(
+        ["cut \ufffd", "\ufffd\ufffd cut", "whole \U0001f600 \\ud83d", "\U0001f600"]
+    )
+
+
 def test_a_client_that_stops_listening_ends_it_without_a_word(folder):
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     command = [MEMHUB, "mcp", "--scope", "me"]

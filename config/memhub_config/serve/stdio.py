@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import sys
@@ -53,7 +54,7 @@ class _Stdin:
         line = await self._lines.get()
         if line is None:
             raise StopAsyncIteration
-        return line.decode(errors="replace")
+        return _repaired(line.decode(errors="replace"))
 
     def _read(self) -> None:
         begun = b""
@@ -71,3 +72,19 @@ class _Stdin:
         # The loop may have ended meanwhile; then nobody is there to listen.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+
+
+def _repaired(line: str) -> str:
+    """The line with U+FFFD for a lone surrogate, such as half an emoji of a text that was cut.
+
+    The SDK would drop the whole message, and its sender would wait for an answer in vain.
+    """
+    if "\\ud" not in line.lower():
+        return line
+    try:
+        message = json.loads(line)
+    except (ValueError, RecursionError):
+        return line
+    return (
+        json.dumps(message, ensure_ascii=False).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
