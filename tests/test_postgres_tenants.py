@@ -16,6 +16,7 @@ from memhub import (
     Query,
     Scope,
     Turn,
+    Unavailable,
     Unsupported,
 )
 from memhub_adapters.embedders.hash import HashEmbedder
@@ -60,12 +61,11 @@ async def fill(store: MemoryStore) -> None:
 # A hostile query
 
 
-def seen(role: str, schema: str, table: str, tenants: str | None) -> set[int]:
+def seen(role: str, schema: str, table: str, tenants: str) -> set[int]:
     """The scopes of which a transaction that is bound so sees rows, when it asks for all there is."""
     column = "id" if table == "scope" else "scope"
     with psycopg.connect(role, options=f"-c search_path={schema}") as connection:
-        if tenants is not None:
-            connection.execute("SELECT set_config('memhub.tenants', %s, true)", (tenants,))
+        connection.execute("SELECT set_config('memhub.tenants', %s, true)", (tenants,))
         return {number for (number,) in connection.execute(f"SELECT {column} FROM {table}").fetchall()}
 
 
@@ -75,8 +75,13 @@ def test_a_query_for_everything_shows_the_tenant_that_it_is_bound_to_and_nothing
     assert seen(role, schema, table, '["tenant","acme"]') == {1}
     assert seen(role, schema, table, '["tenant","zenith"]') == {2}
     assert seen(role, schema, table, '["tenant","acme"]\x1f["tenant","zenith"]') == {1, 2}
-    for nobody in (None, "", '["tenant","Acme"]', "acme", "acme' OR '1'='1"):
+    for nobody in ("", '["tenant","Acme"]', "acme", "acme' OR '1'='1"):
         assert seen(role, schema, table, nobody) == set()
+    with (
+        psycopg.connect(role, options=f"-c search_path={schema}") as unbound,
+        pytest.raises(psycopg.errors.UndefinedObject),
+    ):
+        unbound.execute(f"SELECT FROM {table}")
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -147,6 +152,15 @@ def test_a_write_that_names_an_id_is_bound_to_its_tenant(role, schema):
 # Turning it on
 
 
+def tables(schema: str) -> list[tuple]:
+    return sql("SELECT tablename FROM pg_tables WHERE schemaname = %s", schema)
+
+
+def left(schema: str) -> list[tuple]:
+    """Vectors that a reembedding has stored so far."""
+    return sql(f"SELECT key FROM {schema}.meaning_next")
+
+
 def test_a_scope_of_pairs_without_its_tenant_is_refused_before_anything_is_done(role, schema):
     async def use(store: MemoryStore) -> None:
         nobody = Scope(user="u")
@@ -167,10 +181,56 @@ def test_a_scope_of_pairs_without_its_tenant_is_refused_before_anything_is_done(
     run(role, schema, use)
 
 
+async def none_unprotected(store: MemoryStore) -> None:
+    assert await store.upkeep().check() == []
+
+
+def test_a_process_that_knows_of_no_tenants_yet_is_told_rather_than_shown_nothing(role, schema):
+    async def use(before: MemoryStore) -> None:
+        await fill(before)
+        adapter = PostgresAdapter(role, schema=schema, rls="tenant", embedder=HashEmbedder(32))
+        async with MemoryStore(adapter) as store:
+            await store.ping()
+            for call in (
+                lambda: before.recall(Query(ACME)),
+                lambda: before.recall(Query(ACME, text="tea")),
+                lambda: before.observe(Observation(ACME, facts=[Fact("x")])),
+                lambda: before.purge(ACME),
+                before.stats,
+                before.scan,
+            ):
+                with pytest.raises(Unavailable, match="kept apart by rls; configure it alike in all"):
+                    await call()
+            assert (await store.stats()).live == 84
+
+    run(role, schema, use, rls=None)
+
+
+def test_vectors_that_are_being_made_anew_are_under_it_from_the_start(role, schema):
+    run(role, schema, fill)
+
+    class Stopped(HashEmbedder):
+        async def embed(self, texts):
+            if "meaning_next" in (table for (table,) in tables(schema)) and left(schema):
+                raise Unavailable("stopped")
+            return await super().embed(texts)
+
+    async def use(store: MemoryStore) -> None:
+        with pytest.raises(Unavailable, match="stopped"):
+            await store.reembed()
+        assert seen(role, schema, "meaning_next", '["tenant","zenith"]') == {2}
+        await none_unprotected(store)
+
+    run(role, schema, use, embedder=Stopped(32))
+    run(role, schema, lambda store: store.reembed())
+    run(role, schema, none_unprotected)
+
+
 def test_it_can_be_turned_on_for_a_schema_in_use_and_stays_on(role, schema):
     run(role, schema, fill, rls=None)
-    run(role, schema, lambda store: store.ping())
-    assert seen(role, schema, "record", '["tenant","acme"]') == {1}
+    run(role, schema, none_unprotected)
+    for table in TABLES:
+        assert seen(role, schema, table, '["tenant","acme"]') == {1}
     for other in (None, "user"):
         with pytest.raises(
             InvalidConfig, match="keeps tenants apart by the label 'tenant'; configure rls: tenant"

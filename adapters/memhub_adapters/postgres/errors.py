@@ -25,6 +25,8 @@ _TEXTS: Final = {
     "40001": "other transactions kept being first, so nothing was written; repeat",
     "40P01": "other transactions kept holding the locks, so nothing was written; repeat",
     "3F000": "the schema is missing; it was removed while in use, or the role may not see it",
+    "42704": "the schema is not as it was when this store was opened: pgvector is gone, or tenants are kept "
+    "apart by rls; configure it alike in all processes, and open it anew",
     "42P01": "tables are missing; they were removed while in use, or never made",
 }
 _TRANSIENT: Final = ("55P03", "40001", "40P01", "53200", "53300")

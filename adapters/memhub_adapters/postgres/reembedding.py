@@ -55,6 +55,7 @@ async def _make_room(session: Session, meaning: Meaning) -> None:
         await session.ask(
             ("DROP TABLE IF EXISTS meaning_next", ()),
             meaning.table("meaning_next"),
+            *(protected("meaning_next") if session.terms.tenants is not None else []),
             (_NOTE, ("reembedding", meaning.identity)),
             commit=True,
         )
@@ -89,6 +90,8 @@ async def _store(
     sql = (
         f"INSERT INTO meaning_next SELECT key, key >> 32, embedding::{meaning.type}, revision "
         "FROM unnest(%s::bigint[], %s::text[], %s::text[]) AS given(key, embedding, revision) "
+        # Some may have gone meanwhile, and their scopes with them.
+        "WHERE EXISTS (SELECT FROM record r WHERE r.key = given.key) "
         "ON CONFLICT (key) DO UPDATE SET embedding = excluded.embedding, revision = excluded.revision"
     )
     keys, _, revisions = map(list, zip(*rows, strict=True))
@@ -123,7 +126,6 @@ async def _swap(session: Session, meaning: Meaning) -> bool:
         ("DELETE FROM meaning_next n WHERE NOT EXISTS (SELECT FROM record r WHERE r.key = n.key)", ()),
         ("DROP TABLE IF EXISTS meaning", ()),
         *renamed,
-        *(protected("meaning") if session.terms.tenants is not None else []),
         (_NOTE, ("embedder", meaning.identity)),
         ("DELETE FROM meta WHERE name = 'reembedding'", ()),
         commit=True,

@@ -23,10 +23,14 @@ __all__ = ["EVERY", "Tenants", "narrowed", "protected", "secure", "settled", "un
 EVERY: Final = ("*",)
 """No scope's tenant, and all of them: a tenant's own text begins with a quote or a bracket."""
 
-_SETTING: Final = "string_to_array(nullif(current_setting('memhub.tenants', true), ''), chr(31))"
+# Not bound to anybody at all is an error: a process that knows nothing of tenants yet must not find nothing.
+_SETTING: Final = "string_to_array(nullif(current_setting('memhub.tenants'), ''), chr(31))"
 _OWN: Final = f"tenant = ANY({_SETTING}) OR '*' = ANY({_SETTING})"
 _OF_SCOPE: Final = "EXISTS (SELECT FROM scope s WHERE s.id = scope)"
-_HELD: Final = ("record", "posting", "fresh", "ledger")
+_HELD: Final = """
+SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+AND relname NOT IN ('meta', 'scope')
+"""
 _STATE: Final = """
 SELECT (SELECT value FROM meta WHERE name = 'rls'), rolsuper OR rolbypassrls FROM pg_roles
 WHERE rolname = current_user
@@ -96,17 +100,18 @@ async def secure(session: Session, tenants: Tenants | None) -> None:
     """
     if tenants is None or await settled(session, tenants):
         return
-    *_, [(missing,)] = await session.ask(
+    *_, [(missing,)], held = await session.ask(
         ("LOCK TABLE scope IN EXCLUSIVE MODE", ()),
         ("INSERT INTO meta VALUES('rls', %s)", (tenants.label,)),
         (f"UPDATE scope SET tenant = {TENANT}", ()),
         ("SELECT count(*) FROM scope WHERE tenant IS NULL", ()),
+        (_HELD, ()),
     )
     if missing:
         raise InvalidConfig(
             f"rls: {missing} stored scopes have no label {tenants.label!r}; name another, or move them first"
         )
-    policies = [statement for table in _HELD for statement in protected(table)]
+    policies = [statement for (table,) in held for statement in protected(table)]
     await session.ask(*_policies("scope", _OWN), *policies, commit=True)
 
 
@@ -115,7 +120,7 @@ async def unprotected(session: Session) -> list[str]:
     if session.terms.tenants is None:
         return []
     sql = (
-        "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r' "
+        "SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') "
         "AND relname <> 'meta' AND NOT (relrowsecurity AND relforcerowsecurity) ORDER BY relname"
     )
     [rows] = await session.ask((sql, ()))
