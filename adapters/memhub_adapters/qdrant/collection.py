@@ -15,13 +15,12 @@ from memhub.errors import InvalidConfig
 from memhub.records import Record
 from memhub.search import document, lent_terms
 from memhub.search.analyzer import fingerprint
-from memhub_adapters.qdrant.conditions import match, of_ids
 from memhub_adapters.qdrant.engine import Engine, Index, Op, Point, Put, Shape, Sparse, Vector
 from memhub_adapters.qdrant.failure import QdrantFailure
 from memhub_adapters.qdrant.points import SPACE, Stored, payload_of, word_vector
 from memhub_adapters.qdrant.sequence import Sequencer
 
-__all__ = ["INDEXES", "Collection", "Makers", "held_as", "tracked"]
+__all__ = ["INDEXES", "Collection", "Makers", "tracked"]
 
 INDEXES: Final[Mapping[str, Index]] = {
     "labels": "tenant",
@@ -39,8 +38,10 @@ INDEXES: Final[Mapping[str, Index]] = {
     "seq": "integer",
     "conversation": "keyword",
     "previous": "keyword",
+    "session": "keyword",
+    "token": "keyword",
 }
-"""Every field that picks or orders points; the others are looked at on points already picked."""
+"""Every field that a filter or an order looks at: in strict mode, as in Qdrant's cloud, no other is allowed."""
 
 NOTE: Final = str(uuid5(SPACE, "note"))
 """The point that says what made the vectors."""
@@ -210,8 +211,3 @@ def tracked() -> Iterator[None]:
         raise
     finally:
         _TOUCHED.reset(token)
-
-
-def held_as(token: str, ids: Sequence[str]) -> dict[str, object]:
-    """The filter for points that a write of this token made, whatever has been written over them since."""
-    return {"must": [of_ids(ids), {"should": [match("token", token), match("earlier", token)]}]}

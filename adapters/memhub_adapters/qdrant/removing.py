@@ -14,7 +14,7 @@ from typing import Final
 from memhub.changes import unlinked
 from memhub.records import Provenance, Record
 from memhub_adapters.qdrant.collection import Collection
-from memhub_adapters.qdrant.conditions import BESIDE, match, of_ids, placed
+from memhub_adapters.qdrant.conditions import BESIDE, empty, match, of_ids, placed
 from memhub_adapters.qdrant.engine import Drop, Point, Put, Row
 from memhub_adapters.qdrant.points import Stored, new_token, payload_of, point_id, stored_of
 from memhub_adapters.qdrant.swaps import Swap, swapped
@@ -98,7 +98,7 @@ async def _let_go(collection: Collection, stored: Stored) -> None:
 
 async def _take_away(collection: Collection, stored: Stored) -> None:
     """Remove a point if it is still an emptied one: its id may have been restored meanwhile."""
-    await collection.write(Drop({"must": [match("type", "emptied"), of_ids([stored.point])]}))
+    await collection.write(Drop({"must": [empty("seq"), of_ids([stored.point])]}))
 
 
 async def _unlink(collection: Collection, link: str, gone: Record) -> None:

@@ -13,9 +13,9 @@ MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Sequencer:
-    """Microseconds since 1970, never the same twice in one process, never going back in it.
+    """Microseconds since 1970, never the same twice from one of these, never going back in it.
 
-    Two processes order their writes as well as their clocks agree.
+    Two of them order their writes as well as their clocks agree.
     """
 
     def __init__(self) -> None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from memhub.changes import new_revision
 from memhub.records import Record
 from memhub_adapters.qdrant.collection import Collection
-from memhub_adapters.qdrant.conditions import any_of
-from memhub_adapters.qdrant.engine import Op, Put, Row
+from memhub_adapters.qdrant.conditions import any_of, of_ids
+from memhub_adapters.qdrant.engine import Drop, Op, Put, Row
 from memhub_adapters.qdrant.points import PAST, Stored, bears, stored_of
 from memhub_adapters.qdrant.turns import predecessors, relend
 
-__all__ = ["Swap", "swapped", "unswapped"]
+__all__ = ["Swap", "swapped", "taken_back", "unswapped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,16 @@ async def unswapped(collection: Collection, swaps: Sequence[Swap]) -> None:
             if not await swapped(collection, [back]):
                 await relend(collection, [back.old])
                 break
+
+
+async def taken_back(collection: Collection, ids: Sequence[str], token: str) -> None:
+    """Remove those of these points that the write of this token made, whatever others have made of them."""
+    while True:
+        rows = [row for row in await collection.engine.read(ids, fields=PAST) if bears(row, token)]
+        if not rows:
+            return
+        tokens = any_of("token", [row.payload["token"] for row in rows])
+        await collection.write(Drop({"must": [of_ids([row.id for row in rows]), tokens]}))
 
 
 async def _back(collection: Collection, swap: Swap) -> Swap | None:

@@ -11,9 +11,9 @@ from memhub.adapter import Write
 from memhub.changes import expired, new_records, superseded
 from memhub.errors import Conflict
 from memhub.records import Observed, Record, Restored
-from memhub_adapters.qdrant.collection import Collection, held_as
+from memhub_adapters.qdrant.collection import Collection
 from memhub_adapters.qdrant.conditions import BESIDE, placed
-from memhub_adapters.qdrant.engine import Drop, Point, Put, Row
+from memhub_adapters.qdrant.engine import Point, Put, Row
 from memhub_adapters.qdrant.points import (
     PAST,
     Stored,
@@ -25,7 +25,7 @@ from memhub_adapters.qdrant.points import (
     stored_of,
 )
 from memhub_adapters.qdrant.removing import finish, left
-from memhub_adapters.qdrant.swaps import Swap, swapped, unswapped
+from memhub_adapters.qdrant.swaps import Swap, swapped, taken_back, unswapped
 from memhub_adapters.qdrant.turns import Sessions, relend, relend_moved
 
 __all__ = ["observe", "restore"]
@@ -109,7 +109,7 @@ async def _restored(collection: Collection, records: list[Record], now: datetime
     await collection.write(Put(points=points))
     ids = [point.id for point in points]
     if not await _ours(collection, ids, token):
-        await collection.write(Drop(held_as(token, ids)))
+        await taken_back(collection, ids, token)
         return False
     await relend_moved(collection, joined)
     return True
@@ -207,7 +207,7 @@ async def _written(collection: Collection, plan: _Plan) -> bool:
         return True
     # In this order, so that one of the two is valid wherever it is cut off.
     await unswapped(collection, [swap for swap in plan.swaps if swap not in lost])
-    await collection.write(Drop(held_as(plan.token, plan.ids)))
+    await taken_back(collection, plan.ids, plan.token)
     return False
 
 

@@ -1,14 +1,15 @@
 """A stand-in for a Qdrant server: its REST paths over the local engine of Qdrant's own client.
 
 It refuses what a server refuses and the local engine lets pass: a wrong key, an unknown field, an
-order or a facet by a field without an index. Needs the extra `qdrant`.
+order or a facet by a field without an index; and a filter by one, as a server in strict mode does,
+which is how Qdrant's cloud makes collections. Needs the extra `qdrant`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 from qdrant_client import QdrantClient, models
@@ -21,6 +22,8 @@ __all__ = ["Qdrant", "qdrant_server"]
 VERSION: Final = "1.20.0"
 _PATH: Final = re.compile(r"/collections/([^/]+)(?:/(.*))?")
 _ORDERED: Final = frozenset({"integer", "float", "datetime"})
+_FILTERS: Final = frozenset({"filter", "update_filter", "corpus"})
+_CLAUSES: Final = ("must", "should", "must_not")
 
 Route = Callable[["Qdrant", str, Request], object]
 
@@ -64,11 +67,13 @@ class Qdrant:
         route = _ROUTES.get((request.method, "vectors" if rest.startswith("vectors/") else rest))
         if route is None or found is None:
             raise Refused(404, "no such path")
+        for field in _filtered(request.json):
+            self.indexed(found[1], field)
         result = route(self, found[1], request)
         return Response(200, {"result": _plain(result), "status": "ok", "time": 0.0})
 
     def indexed(self, collection: str, field: str, kinds: frozenset[str] | None = None) -> None:
-        """Refuse to order or count by a field that has no index of such a kind."""
+        """Refuse to order, count or filter by a field that has no index of such a kind."""
         kind = self.indexes.get(collection, {}).get(field)
         if kind is None or (kinds is not None and kind not in kinds):
             raise Refused(400, f"no index of the needed kind for {field}")
@@ -77,6 +82,33 @@ class Qdrant:
 def qdrant_server(key: str | None = None) -> Server:
     """A server over an empty stand-in; use it as a context manager."""
     return Server(Qdrant(key))
+
+
+def _filtered(asked: Any) -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """The fields that the filters of a request look at."""
+    if isinstance(asked, list):
+        for one in asked:
+            yield from _filtered(one)
+    elif isinstance(asked, dict):
+        for name, value in asked.items():
+            if name in _FILTERS:
+                yield from _fields(value)
+            elif name != "payload":
+                yield from _filtered(value)
+
+
+def _fields(condition: Any, inside: str = "") -> Iterator[str]:  # noqa: ANN401 - any JSON value
+    """The fields that a filter, or one condition of it, looks at."""
+    for clause in _CLAUSES:
+        given = condition.get(clause) or ()
+        for one in given if isinstance(given, list | tuple) else (given,):
+            yield from _fields(one, inside)
+    if "nested" in condition:
+        nested = condition["nested"]
+        yield from _fields(nested["filter"], f"{inside}{nested['key']}[].")
+    for part in (condition, condition.get("is_empty") or {}):
+        if "key" in part:
+            yield f"{inside}{part['key']}"
 
 
 def _plain(result: object) -> object:
