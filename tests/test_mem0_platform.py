@@ -260,3 +260,18 @@ def test_a_correction_whose_answer_is_lost_stands_though_it_shows_late() -> None
             assert await listed(store) == ["Prefers coffee"]
 
         run(adapter, work)
+
+
+def test_a_listing_of_one_page_is_whole_whatever_the_service_counts() -> None:
+    mem0 = PlatformMem0(KEY)
+
+    def miscounting(request: Request) -> Response:
+        answer = mem0(request)
+        return replace(answer, body={**answer.body, "count": 7}) if "count" in answer.body else answer
+
+    async def work(store: MemoryStore) -> None:
+        await kept(store, "Prefers tea")
+        assert await listed(store) == ["Prefers tea"]
+
+    with Server(miscounting) as server:
+        run(platform(http(server), KEY), work)

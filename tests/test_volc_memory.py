@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -11,7 +12,9 @@ import pytest
 from memhub import AccessDenied, Fact, HubError, MemoryStore, Observation, Query, Scope, Turn, Unavailable
 from memhub.calls import utc_now
 from memhub_adapters.http import Http
-from memhub_adapters.standins import Fault, Response, Server
+from memhub_adapters.mem0.remote import FixedKey
+from memhub_adapters.mem0.scopes import user_of
+from memhub_adapters.standins import Fault, Request, Response, Server
 from memhub_adapters.standins.faults import DROPPED, TRUNCATED
 from memhub_adapters.standins.volc_mem0 import VolcControl, VolcMem0
 from memhub_adapters.volc_memory import VolcMemoryAdapter
@@ -201,3 +204,27 @@ def test_a_job_is_waited_for_also_after_a_restart_and_when_it_names_no_results(s
         both.operation = both.run(told)
         assert both.run(waited) == ["I like its tiles.", "I moved to Porto."]
         assert both.run(waited) == ["I like its tiles.", "I moved to Porto."]
+
+
+@pytest.mark.parametrize("form", ["pages without next", "bare pages", "everything at once"])
+def test_every_form_of_a_listing_is_read_whole(form: str) -> None:
+    volc = VolcMem0(SECRET)
+
+    def listing(request: Request) -> Response:
+        if (request.method, request.path) != ("GET", "/v1/memories/"):
+            return volc(request)
+        whole = form == "everything at once"
+        query = {**request.query, **({"page": "1", "page_size": "1000"} if whole else {})}
+        rows = volc(replace(request, query=query)).body["results"]
+        return Response(200, {"results": rows} if form == "pages without next" else rows)
+
+    with Server(listing) as server:
+        for n in range(200):
+            volc.rows.add(f"memory {n}", {"user_id": user_of(ME)}, {}, None)
+
+        async def listed() -> int:
+            adapter = VolcMemoryAdapter(Http(server.url, timeout=30), FixedKey(SECRET))
+            async with MemoryStore(adapter) as store:
+                return len((await store.recall(Query(ME, limit=1000))).hits)
+
+        assert asyncio.run(listed()) == 200

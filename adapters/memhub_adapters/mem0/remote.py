@@ -19,6 +19,9 @@ _ABSENT: Final = 404
 _TRIES: Final = 3
 """Listings of a scope that changes between its pages; then the call fails."""
 
+_SECOND: Final = 2
+"""The page that was not asked for where one was all."""
+
 _FIRST_OF_SERVER: Final = 500
 _IN_DOUBT: Final = (408, 502, 503, 504)
 """Answers that a proxy may give while the service is still at work; the service's own have a code."""
@@ -87,11 +90,13 @@ class RemoteGateway(Gateway):
                 page = self._dialect.page(await self._json(self._dialect.rows(user, number)))
                 if page.cut:
                     raise HttpFailure("TooManyToList", "none")
+                before = len(rows)
                 rows |= {row.id: row for row in page.rows}
                 counts.add(page.count)
-                number, more = number + 1, page.more
+                # A service that knows no pages gives the same one again.
+                number, more = number + 1, page.more and len(rows) > before
             # A row deleted between two pages moves another one to a page that has been read.
-            if counts <= {None, len(rows)}:
+            if number == _SECOND or counts <= {None, len(rows)}:
                 return list(rows.values())
         raise HttpFailure("ListingChanged", "none")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from memhub_adapters.mem0.dialect import Call, Dialect, Page, quoted, unexpected
 from memhub_adapters.mem0.gateway import Added, Message, Metadata
 from memhub_adapters.mem0.rows import rows_of
 
 __all__ = ["VolcDialect"]
+
+_PAGE: Final = 100
+"""Rows of one page."""
 
 
 class VolcDialect(Dialect):
@@ -40,15 +43,17 @@ class VolcDialect(Dialect):
         return super().added(body)
 
     def rows(self, user: str, page: int) -> Call:
-        return Call("GET", "/v1/memories/", {"user_id": user, "page": str(page), "page_size": "100"})
+        return Call("GET", "/v1/memories/", {"user_id": user, "page": str(page), "page_size": str(_PAGE)})
 
     def page(self, body: Any) -> Page:  # noqa: ANN401 - any JSON value
-        """A page where the service knows pages, else everything at once, with or without `results`."""
-        rows = rows_of(body)
-        if not isinstance(body, dict):
-            return Page(rows)
-        count = body.get("count")
-        return Page(rows, body.get("next") is not None, count if isinstance(count, int) else None)
+        """A page where the service knows pages, else everything at once, with or without `results`.
+
+        Where it does not say whether there is another, a full one is followed by a look.
+        """
+        rows, told = rows_of(body), body if isinstance(body, dict) else {}
+        more = told["next"] is not None if "next" in told else len(rows) >= _PAGE
+        count = told.get("count")
+        return Page(rows, more, count if isinstance(count, int) else None)
 
     def search(self, user: str, text: str, most: int) -> Call:
         return Call("POST", "/v1/memories/search/", body={"query": text, "top_k": most, "user_id": user})
