@@ -209,3 +209,13 @@ def test_a_purge_forgets_the_key_of_a_write_that_is_under_way(inside: Mem0Adapte
         assert await listed(store) == ["tea"]
 
     run(inside, work)
+
+
+def test_a_write_that_outlives_its_store_opens_no_folder_again(inside: Mem0Adapter, tmp_path: Path) -> None:
+    async def work(store: MemoryStore) -> None:
+        await kept(store, "Prefers tea")
+
+    run(inside, work)
+    with pytest.raises(Failure, match="AfterClosing"):
+        asyncio.run(inside._gateway.rows("memhub-name..me"))
+    assert run(embedded(tmp_path, HashEmbedder()), listed) == ["Prefers tea"]

@@ -278,3 +278,13 @@ def test_a_correction_that_is_repeated_takes_back_what_the_turn_had_lent() -> No
         assert await shared.texts(text="combination") == []
 
     run(work)
+
+
+def test_a_write_that_outlives_its_store_opens_no_folder_again() -> None:
+    async def work(shared: Shared) -> None:
+        await shared.keep("tea")
+        await shared.store.aclose()
+        with pytest.raises(QdrantFailure, match="AfterClosing"):
+            await shared.adapter._engine.count({})
+
+    run(work)

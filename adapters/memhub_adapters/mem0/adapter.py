@@ -135,8 +135,10 @@ class Mem0Adapter(Adapter):
         await self._gateway.ping()
 
     async def aclose(self) -> None:
-        await self._underway.ended()
-        await self._gateway.aclose()
+        try:
+            await self._underway.ended()
+        finally:
+            await self._gateway.aclose()
 
     def translate(self, error: Exception) -> HubError | None:
         return translate(error)

@@ -15,6 +15,7 @@ from typing import Any, Final, TypeVar
 
 from memhub.embedding import Embedder
 from memhub.upkeep import Progress
+from memhub_adapters.failure import Failure
 from memhub_adapters.mem0.gateway import Added, Gateway, Message, Metadata
 from memhub_adapters.mem0.ledger import Entry, Ledger
 from memhub_adapters.mem0.model import Model
@@ -47,6 +48,7 @@ class EmbeddedGateway(Gateway):
         self._thread: ThreadPoolExecutor | None = None
         self._lock = Lock()
         self._memory: Any = None
+        self._closed = False
         self.ledger = _Ledger(self._run)
 
     async def add(self, user: str, text: str, metadata: Metadata) -> Added:
@@ -105,6 +107,7 @@ class EmbeddedGateway(Gateway):
 
     async def aclose(self) -> None:
         with self._lock:
+            self._closed = True
             thread, self._thread = self._thread, None
         if thread is None:
             return
@@ -114,6 +117,9 @@ class EmbeddedGateway(Gateway):
     async def _run(self, work: Callable[[Any], T]) -> T:
         """What `work` makes of the opened memory, on the thread. Cancelled before it began, it never does."""
         with self._lock:
+            if self._closed:
+                # Else a write that has outlived its store would open the folder again, and nobody close it.
+                raise Failure("AfterClosing", "none")
             if self._thread is None:
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="memhub-mem0")
             thread = self._thread

@@ -23,6 +23,7 @@ _KINDS: Final = {
     "TooManyToSearch": "1,000 memories rank above what the filters admit, and the service shows no more; "
     "ask for a narrower scope",
     "FolderInUse": "another process has the folder open; an embedded Mem0 serves one process at a time",
+    "AfterClosing": "the store was closed meanwhile",
     "NoModel": "no model is configured, so nothing can be made of turns",
     "ProjectNotFound": "there is no such memory project in this region; check memory_project_id and region",
     "ControlPlaneRefused": "the control plane gives no key; check region, memory_project_id and api_key_id",
@@ -36,6 +37,7 @@ _KINDS: Final = {
 
 _FINAL: Final = frozenset(
     {
+        "AfterClosing",
         "BodyTooLarge",
         "ControlPlaneRefused",
         "FolderInUse",

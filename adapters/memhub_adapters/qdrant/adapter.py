@@ -159,8 +159,10 @@ class QdrantAdapter(Adapter):
         await self._engine.ping()
 
     async def aclose(self) -> None:
-        await self._underway.ended()
-        await self._engine.aclose()
+        try:
+            await self._underway.ended()
+        finally:
+            await self._engine.aclose()
 
     def translate(self, error: Exception) -> HubError | None:
         return translate(error, self._where)

@@ -31,6 +31,7 @@ class EdgeEngine:
         self._opening = Lock()
         self._folder = folder
         self._lease: Lease | None = None
+        self._closed = False
 
     async def version(self) -> str | None:
         return None
@@ -96,6 +97,7 @@ class EdgeEngine:
     @threaded
     def aclose(self) -> None:
         with self._opening:
+            self._closed = True
             lease, self._lease = self._lease, None
             if lease is not None:
                 lease.close()
@@ -127,6 +129,9 @@ class EdgeEngine:
 
     def _shard(self) -> Shard:
         with self._opening:
+            if self._closed:
+                # Else a write that has outlived its store would open the folder again, and nobody close it.
+                raise QdrantFailure("AfterClosing", "none")
             if self._folder is None:
                 self._folder = Path(tempfile.mkdtemp(prefix="memhub-qdrant-"))
             if self._lease is None:

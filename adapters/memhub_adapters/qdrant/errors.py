@@ -13,6 +13,7 @@ __all__ = ["translate"]
 _TEXTS: Final = {
     "Locked": "another process has this embedded collection open, and only one can; close it there, "
     "or run a Qdrant server and give its url",
+    "AfterClosing": "the store was closed meanwhile",
     "Unreadable": "the embedded collection cannot be read; restore its folder from a copy",
     "TooLong": "the answer is longer than is ever read; ask for less",
     "UnexpectedAnswer": "the answer is not what Qdrant gives; check that url leads to a Qdrant server",
@@ -45,6 +46,7 @@ _SERVER_ERRORS: Final = 500
 _TIMEOUTS: Final = ("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout", "WaitTimeout")
 _FINAL: Final = frozenset(
     {
+        "AfterClosing",
         "Exception",
         "LocalProtocolError",
         "Locked",
