@@ -102,7 +102,7 @@ TWO = ", other: {in_memory: {}}"
         (binding("scope: {}"), "bindings.b.scope: must be a name, or a mapping of labels to text"),
         (
             binding("scope: {user: 42}"),
-            "bindings.b.scope: must be a name, or a mapping of labels to text; quote",
+            "bindings.b.scope: must be a name, or a mapping of labels to text; none is",
         ),
         (binding("scope: [a]"), "bindings.b.scope: must be a name, or a mapping"),
         (binding("scope: ''"), "bindings.b.scope: is required, and it is empty"),
@@ -120,6 +120,7 @@ TWO = ", other: {in_memory: {}}"
             binding(f"scope: {'z' * 600}"),
             "bindings.b.scope: takes 602 bytes as canonical JSON, more than 512",
         ),
+        (binding("scope: {tenant: , user: u}"), "bindings.b.scope: must be a name, or a mapping of labels"),
         (binding('scope: "a\\0"'), "bindings.b.scope: holds a NUL character; remove it"),
         (binding("scope: b\n    reed: [a]"), "bindings.b.reed: no such field; did you mean 'read'?"),
         ("stores: {main: {in_memory: {}}}\nbindings: [a]", "bindings: must hold bindings by name"),

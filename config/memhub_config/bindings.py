@@ -12,7 +12,7 @@ from memhub.bindings import ScopeTemplate
 from memhub_config.expand import Expanded
 from memhub_config.models import Section
 from memhub_config.problems import Place, Problems, listed, nearest
-from memhub_config.refusals import validated
+from memhub_config.refusals import given_or_empty, validated
 
 __all__ = ["BindingSection", "read_bindings"]
 
@@ -24,7 +24,9 @@ def _scope(value: object) -> object:
         isinstance(value, Mapping) and value and all(isinstance(text, str) for text in value.values())
     ):
         return value
-    raise ValueError("must be a name, or a mapping of labels to text; quote what is a number")
+    raise ValueError(
+        "must be a name, or a mapping of labels to text; none is empty, and a number needs quotes"
+    )
 
 
 class BindingSection(Section):
@@ -54,7 +56,7 @@ class BindingSection(Section):
 
 def read_bindings(expanded: Expanded, problems: Problems, stores: tuple[str, ...]) -> dict[str, Binding]:
     """The bindings by name. What is wrong becomes a problem; those that are then stay out."""
-    given = expanded.data.get("bindings") or {}
+    given = given_or_empty(expanded.data.get("bindings"))
     if not isinstance(given, Mapping):
         problems.add(("bindings",), "must hold bindings by name")
         return {}

@@ -10,7 +10,7 @@ from typing import Final
 
 from memhub import InvalidConfig
 
-__all__ = ["Place", "Problems", "dotted", "listed", "nearest"]
+__all__ = ["Place", "Problems", "dotted", "listed", "nearest", "spaced"]
 
 Place = tuple[str | int, ...]
 
@@ -18,13 +18,18 @@ _PLAIN: Final = re.compile(r"[\w-]+")
 
 
 def dotted(place: Place) -> str:
-    """The path to a field as people write it: `stores.notes.requires[1]`."""
+    """The path to a field as people write it: `stores.notes.requires[1]`.
+
+    A key is shown up to its colon: in braces, `{api_key:secret}` without a space is one key.
+    """
     text = ""
     for part in place:
         if isinstance(part, int):
             text += f"[{part}]"
         elif part:
-            name = part if _PLAIN.fullmatch(part) else json.dumps(part, ensure_ascii=False)
+            before, colon, _ = part.partition(":")
+            shown = f"{before}:..." if colon else part
+            name = shown if _PLAIN.fullmatch(shown) else json.dumps(shown, ensure_ascii=False)
             text += f".{name}" if text else name
     return text
 
@@ -33,6 +38,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'path'?`, or nothing when no known name is near."""
     found = difflib.get_close_matches(name.lower(), list(known), n=1, cutoff=0.6)
     return f"; did you mean {found[0]!r}?" if found else ""
+
+
+def spaced(name: str) -> str:
+    """What to do about a key that holds a colon, or nothing for any other."""
+    return "; put a space after the colon" if ":" in name else ""
 
 
 def listed(names: Iterable[str]) -> str:

@@ -15,7 +15,7 @@ from memhub_config.embedders import EmbedderConfig, read_embedders
 from memhub_config.expand import Expanded, expand
 from memhub_config.loader import Document, from_file, from_mapping
 from memhub_config.models import ROUTING, Section, StoreOptions
-from memhub_config.problems import Place, Problems, listed, nearest
+from memhub_config.problems import Place, Problems, listed, nearest, spaced
 from memhub_config.provider import Provider
 from memhub_config.refusals import given_or_empty, validated
 from memhub_config.settings import process_settings
@@ -128,9 +128,11 @@ class _Reader:
         self._known = providers.known()
 
     def stores(self) -> tuple[StoreConfig, ...]:
-        for name in self._data:
+        for name in (*self._data, *self._empty(())):
             if name not in SECTIONS:
                 self._problems.add((name,), f"no such section{nearest(name, SECTIONS)}")
+        for name in self._empty(("stores",)):
+            self._problems.add(("stores", name), f"must hold a provider: one of {listed(self._known)}")
         given = self._data.get("stores")
         if not isinstance(given, Mapping) or not given:
             self._problems.add(("stores",), "must name at least one store")
@@ -147,7 +149,8 @@ class _Reader:
             return None
         chosen = [key for key in section if key in self._known]
         options = {key: item for key, item in section.items() if key in StoreOptions.model_fields}
-        strange = [key for key in section if key not in self._known and key not in options]
+        every = (*section, *self._empty(place))
+        strange = [key for key in every if key not in (*self._known, *StoreOptions.model_fields)]
         for key in strange:
             self._problems.add((*place, key), self._unknown(key))
         checked = self._validated(StoreOptions, options, place)
@@ -164,11 +167,15 @@ class _Reader:
             return None
         return StoreConfig(name, provider, settings, checked)
 
+    def _empty(self, place: Place) -> list[str]:
+        """The keys in this place whose values came out empty, and which are not in the data."""
+        return [str(given[-1]) for given in self._unset if given[:-1] == place]
+
     def _unknown(self, key: str) -> str:
         if key in ROUTING:
             return "a scope is given with every call, never in the configuration; remove it"
         fields = tuple(StoreOptions.model_fields)
-        near = nearest(key, (*self._known, *fields))
+        near = spaced(key) or nearest(key, (*self._known, *fields))
         return (
             f"no such provider or field{near}; the providers are {listed(self._known)}, "
             f"and the fields {listed(fields)}"
