@@ -23,6 +23,7 @@ from memhub import (
     Turn,
     Unavailable,
 )
+from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.qdrant import QdrantAdapter
 from memhub_adapters.qdrant.engine import Op
 from memhub_adapters.qdrant.failure import QdrantFailure
@@ -288,3 +289,28 @@ def test_a_write_that_outlives_its_store_opens_no_folder_again() -> None:
             await shared.adapter._engine.count({})
 
     run(work)
+
+
+def test_what_is_written_while_embedding_anew_ends_is_embedded_too() -> None:
+    async def run(folder: Path) -> None:
+        one, other = (
+            QdrantAdapter.embedded(folder, collection="memories", embedder=HashEmbedder(size))
+            for size in (16, 24)
+        )
+        async with MemoryStore(one) as earlier, MemoryStore(other) as later:
+            await earlier.observe(Observation(SCOPE, facts=[Fact("jasmine tea")]))
+            drop = other._engine.drop_vector
+
+            async def overtaken(name: str) -> None:
+                await earlier.observe(Observation(SCOPE, facts=[Fact("black coffee")]))
+                await drop(name)
+
+            other._engine.drop_vector = overtaken
+            assert await later.reembed() == 2
+            found = await later.recall(Query(SCOPE, text="black coffee", mode="semantic"))
+            assert [hit.record.content for hit in found.hits] == ["black coffee", "jasmine tea"]
+            with pytest.raises(Unavailable):
+                await earlier.observe(Observation(SCOPE, facts=[Fact("green tea")]))
+
+    with quick_folder() as folder:
+        asyncio.run(run(folder))

@@ -125,26 +125,6 @@ def test_another_embedder_is_refused_by_both_names_until_reembedded(folder: Path
     asyncio.run(run())
 
 
-def test_what_is_written_while_embedding_anew_ends_is_embedded_too(folder: Path) -> None:
-    async def run() -> None:
-        one = adapter(folder, Renamed("model-b"))
-        async with store(folder, Renamed("model-a")) as earlier, MemoryStore(one) as later:
-            await earlier.observe(facts("jasmine tea"))
-            drop = one._engine.drop_vector
-
-            async def overtaken(name: str) -> None:
-                await earlier.observe(facts("black coffee"))
-                await drop(name)
-
-            one._engine.drop_vector = overtaken
-            assert await later.reembed() == 2
-            assert await texts(later, text="black coffee", mode="semantic") == ["black coffee", "jasmine tea"]
-            with pytest.raises(Unavailable):
-                await earlier.observe(facts("green tea"))
-
-    asyncio.run(run())
-
-
 def test_embedding_anew_goes_on_where_it_was_stopped(folder: Path) -> None:
     async def run() -> None:
         async with store(folder, Renamed("model-a")) as opened:

@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memhub.threads import threaded
 from memhub_adapters.qdrant import edgewise
-from memhub_adapters.qdrant.engine import ALL, Drop, Filter, Index, Op, Order, Put, Row, Search, Shape
+from memhub_adapters.qdrant.engine import (
+    ALL,
+    VALUES,
+    Drop,
+    Filter,
+    Index,
+    Op,
+    Order,
+    Put,
+    Row,
+    Search,
+    Shape,
+)
 from memhub_adapters.qdrant.failure import QdrantFailure
 from memhub_adapters.qdrant.shards import Lease, Shard
 
@@ -65,8 +77,16 @@ class EdgeEngine:
     async def scroll(
         self, where: Filter, limit: int, *, order: Order | None = None, vectors: Sequence[str] = ()
     ) -> list[Row]:
-        request = edgewise.scroll(where, limit, order, vectors)
-        return await self._run(lambda shard: list(map(edgewise.row, _held(shard).scroll(request)[0])))
+        def work(shard: Shard) -> list[Row]:
+            rows, offset, more = list[Row](), None, True
+            while more:
+                request = edgewise.scroll(where, limit, order, vectors, offset)
+                found, offset = _held(shard).scroll(request)
+                rows += map(edgewise.row, found)
+                more = offset is not None and limit == ALL and order is None
+            return rows
+
+        return await self._run(work)
 
     async def search(self, *searches: Search) -> list[list[Row]]:
         request = edgewise.batch(searches)
@@ -79,7 +99,7 @@ class EdgeEngine:
         return await self._run(lambda shard: _held(shard).count(request))
 
     async def facet(self, key: str, where: Filter) -> dict[str, int]:
-        request = edgewise.facet(key, where, ALL * ALL)
+        request = edgewise.facet(key, where, VALUES)
         return await self._run(
             lambda shard: {str(hit.value): hit.count for hit in _held(shard).facet(request).hits}
         )

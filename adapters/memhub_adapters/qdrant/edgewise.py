@@ -96,8 +96,15 @@ def drop(op: Drop) -> edge.UpdateOperation:
     return edge.UpdateOperation.delete_points_by_filter(_filter(op.where))
 
 
-def scroll(where: Filter, limit: int, order: Order | None, vectors: Sequence[str]) -> edge.ScrollRequest:
+def scroll(
+    where: Filter,
+    limit: int,
+    order: Order | None,
+    vectors: Sequence[str],
+    offset: Any,  # noqa: ANN401 - an id as the engine gives it
+) -> edge.ScrollRequest:
     return edge.ScrollRequest(
+        offset=offset,
         limit=limit,
         filter=_filter(where),
         with_payload=True,

@@ -11,6 +11,7 @@ from typing import Any, Final, Literal, Protocol
 
 __all__ = [
     "ALL",
+    "VALUES",
     "Drop",
     "Engine",
     "Filter",
@@ -28,8 +29,11 @@ __all__ = [
 Filter = Mapping[str, Any]
 Index = Literal["tenant", "keyword", "integer", "float", "datetime"]
 
-ALL: Final = 10_000
-"""Limit where everything is wanted of what can only be little."""
+ALL: Final = 1_000
+"""Limit of a scroll that wants everything: it goes on, page by page of so many, to the end."""
+
+VALUES: Final = 100_000_000
+"""More different values of a keyword than any collection has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,7 @@ class Engine(Protocol):
     async def scroll(
         self, where: Filter, limit: int, *, order: Order | None = None, vectors: Sequence[str] = ()
     ) -> list[Row]:
-        """Some of the points that match, the first ones where an order is given."""
+        """Some of the points that match, the first ones where an order is given; ALL without one: each."""
 
     async def search(self, *searches: Search) -> list[list[Row]]:
         """For each search its points, best first."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 import httpx
@@ -14,7 +15,7 @@ from memhub_adapters.failure import Effect
 from memhub_adapters.loops import PerLoop
 from memhub_adapters.qdrant import restwise
 from memhub_adapters.qdrant.bounded import BoundedTransport
-from memhub_adapters.qdrant.engine import ALL, Filter, Index, Op, Order, Row, Search, Shape
+from memhub_adapters.qdrant.engine import ALL, VALUES, Filter, Index, Op, Order, Row, Search, Shape
 from memhub_adapters.qdrant.failure import QdrantFailure
 
 __all__ = ["LARGEST", "RemoteEngine"]
@@ -111,16 +112,21 @@ class RemoteEngine:
     async def scroll(
         self, where: Filter, limit: int, *, order: Order | None = None, vectors: Sequence[str] = ()
     ) -> list[Row]:
-        found, _ = await self._send(
-            lambda client: client.scroll(
-                self._collection,
-                scroll_filter=restwise.filter_of(where),
-                limit=limit,
-                order_by=None if order is None else restwise.order_of(order),
-                with_vectors=list(vectors) or False,
-            )
+        chosen = restwise.filter_of(where)
+        asked = partial(
+            AsyncQdrantClient.scroll,
+            collection_name=self._collection,
+            scroll_filter=chosen,
+            limit=limit,
+            order_by=None if order is None else restwise.order_of(order),
+            with_vectors=list(vectors) or False,
         )
-        return list(map(restwise.row, found))
+        rows, offset, more = list[Row](), None, True
+        while more:
+            found, offset = await self._send(partial(asked, offset=offset))
+            rows += map(restwise.row, found)
+            more = offset is not None and limit == ALL and order is None
+        return rows
 
     async def search(self, *searches: Search) -> list[list[Row]]:
         queries = list(map(restwise.query, searches))
@@ -134,9 +140,7 @@ class RemoteEngine:
     async def facet(self, key: str, where: Filter) -> dict[str, int]:
         chosen = restwise.filter_of(where)
         found = await self._send(
-            lambda client: client.facet(
-                self._collection, key, facet_filter=chosen, limit=ALL * ALL, exact=True
-            )
+            lambda client: client.facet(self._collection, key, facet_filter=chosen, limit=VALUES, exact=True)
         )
         return {str(hit.value): hit.count for hit in found.hits}
 
