@@ -110,7 +110,10 @@ def test_nor_does_the_adapter_show_it_when_it_is_made_from_python(given):
     assert SECRET not in str(refused.value) + repr(refused.value.__context__)
 
 
-@pytest.mark.parametrize("password", [f"p@{SECRET}", f"12/{SECRET}", f"{SECRET}/x@y", f"@{SECRET}"])
+@pytest.mark.parametrize(
+    "password",
+    [f"p@{SECRET}", f"12/{SECRET}", f"{SECRET}/x@y", f"@{SECRET}", f"p@x/{SECRET}", f"p?x@y/{SECRET}"],
+)
 def test_a_password_that_libpq_would_take_for_host_or_database_is_shown_in_no_message(password):
     for scheme in ("postgresql", "postgres"):
         with pytest.raises(InvalidConfig, match="write %40 and %2F") as refused:

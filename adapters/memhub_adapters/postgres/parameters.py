@@ -14,7 +14,8 @@ from memhub.errors import InvalidConfig
 __all__ = ["parameters_of", "parsed", "where"]
 
 _SCHEMA: Final = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}")
-_SLASHED: Final = re.compile(r"postgres(?:ql)?://[^@/?]*/[^?]*@")
+_PORTS: Final = re.compile(r"[0-9, ]*")
+_SLASHED: Final = re.compile(r"postgres(?:ql)?://(?:[^@/]*@)?[^/?]*/[^?]*@")
 """A password with a slash: libpq ends the host there, and takes the rest for the database's name."""
 
 
@@ -30,13 +31,17 @@ def parsed(dsn: str) -> dict[str, Any]:
             "dsn: is no connection string of libpq; write postgresql://user:password@host:5432/database, "
             "with %40 for an @ in the password, or use the fields"
         )
-    # A host may begin with an @, which names an abstract socket. Messages show hosts and databases.
-    if _SLASHED.match(dsn) or any("@" in host[1:] for host in str(found.get("host")).split(",")):
+    if _SLASHED.match(dsn) or _astray(str(found.get("host", "")), str(found.get("port", ""))):
         raise InvalidConfig(
-            "dsn: its password seems to hold an @ or a /, which end it; write %40 and %2F for them, "
-            "or use the fields"
+            "dsn: its password seems to hold an @ or a /, which end it, or its port is no number; write "
+            "%40 and %2F for them, or use the fields"
         )
     return found
+
+
+def _astray(host: str, port: str) -> bool:
+    """Whether they hold what belongs to a password; a host may begin with an @, for an abstract socket."""
+    return "@" in host[1:] or not _PORTS.fullmatch(port)
 
 
 def parameters_of(
