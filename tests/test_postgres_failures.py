@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import threading
 from collections.abc import Iterator
 
 import psycopg
@@ -367,3 +368,23 @@ def test_a_server_that_never_answers_is_given_up(schema):
         error = refused(patience=2, host="127.0.0.1", port=silent.getsockname()[1])
     assert type(error) is Unavailable
     assert "it does not answer" in str(error)
+
+
+def test_a_server_that_goes_while_tls_is_agreed_on_is_away_and_not_misconfigured():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+
+        def hang_up() -> None:
+            with listening.accept()[0] as connection:
+                connection.recv(8)
+                connection.sendall(b"S")
+                connection.recv(1)
+
+        server = threading.Thread(target=hang_up)
+        server.start()
+        error = refused(host="127.0.0.1", port=listening.getsockname()[1], sslmode="require")
+        server.join()
+    assert type(error) is Unavailable
+    assert error.retryable
+    assert "it closed the connection" in str(error)

@@ -36,6 +36,8 @@ _REASONS: Final = {
     "shutting down": (Unavailable, "it is shutting down"),
     "recovery mode": (Unavailable, "it is recovering from a crash"),
     "not accepting connections": (Unavailable, "it accepts no connections now"),
+    "server closed the connection": (Unavailable, "it closed the connection; it may be restarting"),
+    "SSL SYSCALL error": (Unavailable, "it closed the connection; it may be restarting"),
     "password authentication failed": (AccessDenied, "the server refuses the user or the password"),
     "no password supplied": (AccessDenied, "the server asks for a password, and none was given"),
     "no pg_hba.conf entry": (AccessDenied, "the server admits no such connection; see its pg_hba.conf"),
