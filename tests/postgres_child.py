@@ -19,7 +19,8 @@ from memhub_adapters.postgres import PostgresAdapter
 from sqlite_child import tell, wait
 
 SCOPE = Scope("shared")
-PATIENT = Retry(attempts=50, min_delay=0.02, max_delay=0.2)
+PATIENT = Retry(attempts=100_000, min_delay=0.02, max_delay=0.2)
+"""However long a server takes to start again."""
 
 
 async def write(dsn: str, schema: str, who: str, count: str) -> None:

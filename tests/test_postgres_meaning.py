@@ -317,7 +317,7 @@ def plain() -> Iterator[str]:
     name = new_schema()
     sql(f"CREATE DATABASE {name}")
     yield make_conninfo(dsn(), dbname=name)
-    sql(f"DROP DATABASE {name}")
+    sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def test_without_pgvector_it_searches_by_words_and_its_capabilities_say_why(plain):
@@ -348,3 +348,18 @@ def test_a_check_tells_a_missing_extension_and_missing_vectors(schema, plain):
 
     run("memhub", without, HashEmbedder(64), to=plain)
     run(schema, lacking, HashEmbedder(64))
+
+
+def test_a_schema_of_vectors_whose_pgvector_was_dropped_is_refused_as_such(plain):
+    async def opened() -> None:
+        adapter = PostgresAdapter(plain, embedder=HashEmbedder(8))
+        try:
+            await adapter.open()
+        finally:
+            await adapter.aclose()
+
+    sql("CREATE EXTENSION vector", to=plain)
+    asyncio.run(opened())
+    sql("DROP EXTENSION vector CASCADE", to=plain)
+    with pytest.raises(InvalidConfig, match=r"holds vectors of .*, but the database has no pgvector"):
+        asyncio.run(opened())

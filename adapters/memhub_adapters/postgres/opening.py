@@ -62,6 +62,8 @@ async def _meaning(
         if noted is None and not filled:
             await made(session, place)
             return place
+    if noted is not None and isinstance(place, str):
+        raise InvalidConfig(f"embedder: schema {schema!r} holds vectors of {noted}, but {place}")
     if noted != wanted and not reembedding:
         raise InvalidConfig(_mismatch(schema, noted, None if embedder is None else identity_of(embedder)))
     return place
