@@ -4,6 +4,7 @@ import asyncio
 import random
 import sqlite3
 from collections import Counter
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,7 +12,17 @@ import pytest
 
 from children import Child
 from fakes import SetClock
-from memhub import Conflict, Fact, InvalidInput, MemoryStore, Observation, Query, Unavailable, Unsupported
+from memhub import (
+    Conflict,
+    Fact,
+    InvalidInput,
+    MemoryStore,
+    Observation,
+    Patch,
+    Query,
+    Unavailable,
+    Unsupported,
+)
 from memhub.migration import checkpoint, migrate, sources
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.sqlite import SqliteAdapter
@@ -115,6 +126,83 @@ def test_a_failure_leaves_the_checkpoint_and_a_repeat_goes_on(tmp_path, monkeypa
 
     seen = on_two(work, target=Failing())
     assert len(seen) == len(set(seen)), "what was noted was written again"
+
+
+async def change_all(source):
+    """Update, delete or purge every record, as it comes."""
+    await source.purge(BOB)
+    for number, record in enumerate((await source.scan()).records):
+        if record.invalid_at is not None or number % 2:
+            await source.delete(record.id)
+        else:
+            await source.update(record.id, Patch(content=f"Changed {number}"))
+
+
+@pytest.mark.parametrize(("at", "page"), [(1, 500), (1, 3), (2, 3), (3, 3)])
+def test_what_was_written_and_never_noted_follows_the_source(tmp_path, monkeypatch, at, page):
+    """The target wrote, and its answer was lost; until the next run the source has changed."""
+    monkeypatch.setattr(sources, "PAGE", page)
+
+    class Answerless(InMemoryAdapter):
+        calls = 0
+
+        async def restore(self, records, *, now):
+            done = await super().restore(records, now=now)
+            self.calls += 1
+            if self.calls == at:
+                raise Unavailable("the line is down")
+            return done
+
+    async def work(source, target, clock):
+        path = tmp_path / "notes.db"
+        with pytest.raises(Unavailable, match="the line is down"):
+            await migrate(source, target, checkpoint=path, clock=clock)
+        assert await everything(target) != []
+        await change_all(source)
+        await migrate(source, target, checkpoint=path, clock=clock)
+        assert await everything(target) == await everything(source)
+
+    on_two(work, target=Answerless())
+
+
+def test_another_version_in_the_target_stays_when_an_interrupted_run_goes_on(tmp_path):
+    async def work(source, target, clock):
+        path = tmp_path / "notes.db"
+        record = (await source.scan()).records[0]
+        mine = replace(record, content="Mine", revision="mine")
+        await target.restore([mine])
+        for _ in range(2):
+            with pytest.raises(Conflict, match="is held already and differs"):
+                await migrate(source, target, checkpoint=path, clock=clock)
+            await source.delete(record.id)
+            await source.restore([replace(record, content="Other", revision="other")])
+        assert [one.content for one in await everything(target)] == ["Mine"]
+
+    on_two(work, target=InMemoryAdapter())
+
+
+def test_what_was_read_before_an_interruption_is_read_again(tmp_path):
+    """The last pass had found nothing new, then the comparison broke off."""
+
+    class Broken(InMemoryAdapter):
+        broken = False
+
+        async def get(self, ids, *, now):
+            if self.broken:
+                raise Unavailable("the line is down")
+            return await super().get(ids, now=now)
+
+    async def work(source, target, clock):
+        path, adapter = tmp_path / "notes.db", target._adapter
+        adapter.broken = True
+        with pytest.raises(Unavailable, match="the line is down"):
+            await migrate(source, target, checkpoint=path, clock=clock)
+        adapter.broken = False
+        await source.delete((await source.scan()).records[0].id)
+        await migrate(source, target, checkpoint=path, clock=clock)
+        assert await everything(target) == await everything(source)
+
+    on_two(work, target=Broken())
 
 
 def test_a_cancelled_migration_can_go_on(tmp_path, monkeypatch):

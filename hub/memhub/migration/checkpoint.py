@@ -19,7 +19,7 @@ from memhub.errors import Conflict, InvalidInput, Unavailable
 
 __all__ = ["Checkpoint", "Moved"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 _SCHEMA: Final = """
 CREATE TABLE state(name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE moved(
@@ -28,7 +28,7 @@ CREATE TABLE moved(
 );
 CREATE INDEX moved_target ON moved(target);
 CREATE INDEX moved_text ON moved(text) WHERE text IS NOT NULL;
-CREATE TABLE begun(source TEXT PRIMARY KEY);
+CREATE TABLE begun(source TEXT PRIMARY KEY, digest BLOB);
 """
 _COLUMNS: Final = "source, target, revision, digest, text, live"
 
@@ -107,16 +107,23 @@ class Checkpoint:
             self._db.execute(f"DELETE FROM moved WHERE target IS NULL AND {same}", (id,))
             self._db.execute("DELETE FROM moved WHERE source = ?", (id,))
 
-    def begin(self, ids: Iterable[str]) -> None:
-        """Note that these are about to be written to a target that cannot tell a repeat."""
+    def begin(self, marks: Mapping[str, bytes | None]) -> None:
+        """Note that these are about to be written, with the digests under which their own ids show them."""
         with self._transaction():
-            self._db.executemany("INSERT OR IGNORE INTO begun VALUES(?)", [(id,) for id in ids])
+            self._db.executemany("INSERT OR REPLACE INTO begun VALUES(?, ?)", list(marks.items()))
 
-    def begun(self, ids: Iterable[str]) -> set[str]:
-        """Those of these ids that were begun and never completed: they may have been written."""
-        sql = "SELECT source FROM begun WHERE source = ?"
+    def begun(self, ids: Iterable[str] | None = None) -> dict[str, bytes | None]:
+        """Those of these ids, or all, that were begun and never completed: they may have been written."""
+        sql = "SELECT source, digest FROM begun"
         with self._told():
-            return {str(row[0]) for id in ids for row in self._db.execute(sql, (id,))}
+            if ids is None:
+                return dict(self._db.execute(sql))
+            return dict(row for id in ids for row in self._db.execute(f"{sql} WHERE source = ?", (id,)))
+
+    def end(self, ids: Iterable[str]) -> None:
+        """Forget that these were begun."""
+        with self._transaction():
+            self._db.executemany("DELETE FROM begun WHERE source = ?", [(id,) for id in ids])
 
     def advance(self, ids: Iterable[str], lap: int, state: Mapping[str, str | None]) -> None:
         """Note that a lap has seen these records, and where things stand; None removes a note."""

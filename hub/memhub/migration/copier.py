@@ -19,7 +19,7 @@ from memhub.migration.digests import digest, relinked
 from memhub.migration.fitting import Fit
 from memhub.migration.merging import Merger, text_key
 from memhub.migration.plan import Plan, Progress, Tell
-from memhub.migration.sources import Source, looked_up
+from memhub.migration.sources import Source, looked_up, sought
 from memhub.migration.writers import Observing, Restoring, Writer
 from memhub.records import Record
 from memhub.store import MemoryStore
@@ -28,6 +28,9 @@ __all__ = ["Copier"]
 
 LAPS: Final = 10
 """Laps after which a source that still changes is given up on."""
+
+_UNKNOWN: Final = ""
+"""No record's revision: what was moved under it is compared again."""
 
 _STARTED: Final[Mapping[str, str | None]] = {"cursor": None, "changed": None, "done": None}
 
@@ -47,20 +50,29 @@ class Copier:
     async def run(self) -> int:
         """Lap until nothing is new; returns how many laps it took. Conflict when it never ends."""
         writer = self._writer()
-        lap = int(await self._state("lap") or 1)
-        while lap <= LAPS:
+        await self._adopt()
+        first = await self._first_lap()
+        for lap in range(first, first + LAPS):
             if not await self._lap(lap, writer) or self.source.steady:
                 return lap
-            lap += 1
         raise Conflict(
             f"{self.source.name} has changed during each of {LAPS} passes; stop what writes to it and repeat",
             store=self.source.name,
             operation="migrate",
         )
 
+    async def _first_lap(self) -> int:
+        """The lap to begin or go on with. One that was to find nothing new is begun anew: much may be since."""
+        before = await self._state("lap")
+        if before is None:
+            return 1
+        lap = int(before) + 1
+        await self._note((), lap, {**_STARTED, "lap": str(lap)})
+        return lap
+
     def _writer(self) -> Writer:
         if self.target.capabilities.restore:
-            return Restoring(self.target, self.source.fetch)
+            return Restoring(self.target, self.source.fetch, self.fit, self.checkpoint)
         return Observing(self.target, self.fit, self.checkpoint)
 
     async def _lap(self, lap: int, writer: Writer) -> bool:
@@ -162,6 +174,24 @@ class Copier:
                 if len(others[row.target]) == 1:
                     await self._delete(row.target)
             await asyncio.to_thread(self.checkpoint.drop, row.source)
+
+    async def _adopt(self) -> None:
+        """Note as moved what an interrupted run wrote before it could: the source may hold it otherwise now.
+
+        What the target holds otherwise under such an id is not from that run, and stays.
+        """
+        begun = await asyncio.to_thread(self.checkpoint.begun)
+        marks = {id: mark for id, mark in begun.items() if mark is not None}
+        if not marks:
+            return
+        there = await (sought if self.target.capabilities.scan else looked_up)(self.target, list(marks))
+        rows = [
+            Moved(id, id, _UNKNOWN, marks[id])
+            for id, record in there.items()
+            if digest(record, ignoring=self.fit.unheld(record)) == marks[id]
+        ]
+        await asyncio.to_thread(self.checkpoint.save, rows, 0)
+        await asyncio.to_thread(self.checkpoint.end, marks)
 
     async def _delete(self, id: str) -> None:
         if not self.target.capabilities.delete:

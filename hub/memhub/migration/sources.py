@@ -12,7 +12,7 @@ from memhub.requests import check_scope
 from memhub.scope import Scope
 from memhub.store import MemoryStore
 
-__all__ = ["PAGE", "Source", "StoreSource", "at_once", "checked_scopes", "looked_up", "pages"]
+__all__ = ["PAGE", "Source", "StoreSource", "at_once", "checked_scopes", "looked_up", "pages", "sought"]
 
 PAGE: Final = 500
 """Records that are read, written and compared at once."""
@@ -55,12 +55,7 @@ class StoreSource:
 
     async def fetch(self, ids: Sequence[str]) -> list[Record]:
         """Those that the store holds in these scopes, expired ones too."""
-        found = await looked_up(self._store, ids)
-        missing = {id for id in ids if id not in found}
-        if missing:
-            # What has expired shows in a scan alone.
-            async for page in self.pages():
-                found |= {record.id: record for record in page.records if record.id in missing}
+        found = await sought(self._store, ids)
         return [record for record in found.values() if _covered(record, self._scopes)]
 
     def version(self, record: Record) -> str:
@@ -77,6 +72,17 @@ async def looked_up(store: MemoryStore, ids: Sequence[str]) -> dict[str, Record]
             return {}
     half = len(ids) // 2
     return await looked_up(store, ids[:half]) | await looked_up(store, ids[half:])
+
+
+async def sought(store: MemoryStore, ids: Sequence[str]) -> dict[str, Record]:
+    """Those of these records that a store which can be read through holds, expired ones too, by id."""
+    found = await looked_up(store, ids)
+    missing = {id for id in ids if id not in found}
+    if missing:
+        # What has expired shows in a scan alone.
+        async for page in pages(store):
+            found |= {record.id: record for record in page.records if record.id in missing}
+    return found
 
 
 def at_once(caps: Capabilities) -> int:

@@ -33,16 +33,23 @@ class Writer(Protocol):
 
 
 class Restoring:
-    """Complete records, chain by chain. A repeat is harmless: what is held and equal is skipped."""
+    """Complete records, chain by chain. A repeat is harmless: what is held and equal is skipped.
 
-    def __init__(self, target: MemoryStore, fetch: Fetch) -> None:
+    What is about to be written is noted first: after a crash the source may hold it otherwise, or no more.
+    """
+
+    def __init__(self, target: MemoryStore, fetch: Fetch, fit: Fit, checkpoint: Checkpoint) -> None:
         self._target = target
+        self._fit = fit
+        self._checkpoint = checkpoint
         self._chains = Chains(fetch, at_once(target.capabilities))
 
     async def batches(self, records: Sequence[Record]) -> list[list[Record]]:
         return await self._chains.batches(records)
 
     async def write(self, records: Sequence[Record]) -> list[str | None]:
+        marks = {record.id: digest(record, ignoring=self._fit.unheld(record)) for record in records}
+        await asyncio.to_thread(self._checkpoint.begin, marks)
         try:
             ids = (await self._target.restore(records)).ids
         except Conflict as error:
@@ -76,7 +83,7 @@ class Observing:
             return await self._observe(records, key=_key(records))
         ids = [record.id for record in records]
         interrupted = await asyncio.to_thread(self._checkpoint.begun, ids)
-        await asyncio.to_thread(self._checkpoint.begin, ids)
+        await asyncio.to_thread(self._checkpoint.begin, dict.fromkeys(ids))
         return await (self._complete(records) if interrupted else self._observe(records))
 
     async def _complete(self, records: Sequence[Record]) -> list[str | None]:
