@@ -125,7 +125,7 @@ class Adapter(ABC):
         raise NotImplementedError
 
     async def scan(self, cursor: str | None, limit: int, *, now: datetime) -> Page:
-        """Every record, invalidated and expired ones too, in the order written, each once."""
+        """Every record once, invalidated and expired ones too; those of one scope in the order written."""
         raise NotImplementedError
 
     async def restore(self, records: Sequence[Record], *, now: datetime) -> Restored:

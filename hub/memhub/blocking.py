@@ -121,7 +121,7 @@ class BlockingMemoryStore:
         return self._portal.call(lambda: self._store.wait(operation_id, timeout=timeout))
 
     def scan(self, cursor: str | None = None, limit: int = limits.LIMIT) -> Page:
-        """For hosts: every record of every scope, in the order written."""
+        """For hosts: every record of every scope, those of one scope in the order written."""
         return self._portal.call(lambda: self._store.scan(cursor, limit))
 
     def restore(self, records: Sequence[Record]) -> Restored:

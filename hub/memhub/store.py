@@ -49,7 +49,10 @@ class MemoryStore(Verbs):
         return BoundMemory(self, grant, held=self._held, report=self._report)
 
     async def scan(self, cursor: str | None = None, limit: int = limits.LIMIT) -> Page:
-        """For hosts: every record of every scope in the order written, invalidated and expired too."""
+        """For hosts: every record of every scope, invalidated and expired too.
+
+        Those of one scope come in the order written; how scopes follow one another is the adapter's.
+        """
         self.capabilities.require("scan", operation="scan")
         checked = check_limit(limit)
         position = None if cursor is None else validation.identifier("cursor", cursor)

@@ -78,7 +78,7 @@ async def stats_of_everything_add_up(ctx: Context) -> None:
 
 @rule(needs=["facts", "scan", "invalidation", "expiry"])
 async def scan_shows_everything_once(ctx: Context) -> None:
-    """Scan shows every record once, in the order written, invalidated and expired ones too."""
+    """Scan shows every record once, those of a scope in the order written, invalidated and expired ones too."""
     expires = ctx.clock() + timedelta(hours=1)
     kept = [await ctx.keep(Fact(f"memory {n}", expires_at=expires if n == 1 else None)) for n in range(4)]
     await ctx.store.invalidate(kept[2].id)
