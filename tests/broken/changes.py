@@ -229,7 +229,12 @@ def never(revision: str | None) -> str | None:
 revisions("a_stale_revision_stops_an_update", "of_two_conditional_updates_one_wins", update=unconditionally)
 revisions("a_stale_revision_stops_a_delete", delete=unconditionally)
 revisions("a_stale_revision_stops_an_invalidate", invalidate=unconditionally)
-revisions("a_current_revision_lets_an_update_through", "of_two_conditional_updates_one_wins", update=never)
+revisions(
+    "a_current_revision_lets_an_update_through",
+    "of_two_conditional_updates_one_wins",
+    "increments_at_once_are_all_counted",
+    update=never,
+)
 
 
 @breaks(

@@ -173,7 +173,7 @@ class KnowsNoEmptyScope(Bent):
         return count
 
 
-@breaks("a_purged_scope_starts_anew")
+@breaks("a_purged_scope_starts_anew", "a_key_is_new_where_its_records_were_restored")
 class BuriesScopes(Bent):
     def __init__(self) -> None:
         super().__init__()

@@ -198,7 +198,7 @@ class RestoresTurnsAlone(Restores):
         return replace(record, provenance=alone)
 
 
-@breaks("what_was_purged_can_be_restored")
+@breaks("what_was_purged_can_be_restored", "a_key_is_new_where_its_records_were_restored")
 class RestoresNothingPurged(Restores):
     def __init__(self) -> None:
         super().__init__()

@@ -162,7 +162,7 @@ class TakesTheRestoredForItsOwn(Remembers):
         return done
 
 
-@breaks("purge_forgets_keys")
+@breaks("purge_forgets_keys", "a_key_is_new_where_its_records_were_restored")
 class PurgesNoKeys(Bent):
     async def purge(self, scope: Scope, *, exact: bool, now: datetime) -> int:
         ledger = dict(self._ledger)

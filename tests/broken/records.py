@@ -27,6 +27,8 @@ class NormalisesNewlines(Bent):
     "restored_records_are_complete",
     "restored_chains_hold_together",
     "what_was_purged_can_be_restored",
+    "a_key_is_new_where_its_records_were_restored",
+    "of_restores_at_once_that_differ_one_wins",
 )
 class GivesNewRecordsAReason(Bent):
     def shown(self, record: Record) -> Record:

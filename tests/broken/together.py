@@ -136,7 +136,7 @@ class LosesWritesOfOthers(Bent):
             self.busy -= 1
 
 
-@breaks("of_two_conditional_updates_one_wins")
+@breaks("of_two_conditional_updates_one_wins", "increments_at_once_are_all_counted")
 class LooksBeforeItUpdates(Bent):
     async def update(self, id: str, patch: Patch, *, revision: str | None, now: datetime) -> Record:
         slot = self._rooms.find(id)
