@@ -157,7 +157,9 @@ def test_the_server_ends_statements_at_the_stores_deadline_unless_told_otherwise
     async def use() -> None:
         async with open_hub(source, environ={}) as hub:
             adapter = hub["a"]._adapter
-            found = await adapter.perform_bare(lambda session: session.ask(("SHOW statement_timeout", ())))
+            found = await adapter._access.perform_bare(
+                lambda session: session.ask(("SHOW statement_timeout", ()))
+            )
             assert found == [[(shown,)]]
 
     asyncio.run(use())

@@ -225,7 +225,7 @@ def test_a_connection_that_ends_half_way_through_its_answers_is_lost_and_its_wor
 
     async def use() -> None:
         adapter = PostgresAdapter(dsn(), schema=schema, pool_size=1)
-        assert await adapter.perform(work, begin=READ) == [[(2,)]]
+        assert await adapter._access.perform(work, begin=READ) == [[(2,)]]
         assert runs == [0, 1]
         await adapter.aclose()
 
@@ -239,7 +239,7 @@ def test_a_failure_within_a_failure_is_not_written_to_any_log(schema, caplog):
         adapter = PostgresAdapter(dsn(), schema=schema)
         statements = (("SELECT 'green tea'::int", ()), ("SELECT %s", ("no text of PostgreSQL's: \0",)))
         with pytest.raises(psycopg.DataError, match="NUL"):
-            await adapter.perform(lambda session: session.ask(*statements), begin=READ)
+            await adapter._access.perform(lambda session: session.ask(*statements), begin=READ)
         await adapter.ping()
         await adapter.aclose()
 

@@ -249,13 +249,15 @@ def test_records_without_vectors_are_told_and_reembedded(schema):
 def test_reembedding_goes_over_to_another_embedder_while_others_write(schema):
     async def use(old: MemoryStore) -> None:
         await write(old, *sentences(150))
-        adapter = PostgresAdapter(dsn(), schema=schema, embedder=Other())
+        embedder = Other()
+        embedder.meanwhile = lambda: asyncio.gather(
+            *(write(old, f"written meanwhile {n}") for n in range(20))
+        )
+        adapter = PostgresAdapter(dsn(), schema=schema, embedder=embedder)
         await adapter.open(reembedding=True)
         async with MemoryStore(adapter) as new:
-            writing = asyncio.gather(*(write(old, f"written meanwhile {n}") for n in range(20)))
             seen: list[tuple[int, int]] = []
             count = await new.reembed(progress=lambda *step: seen.append(step))
-            await writing
             assert count >= 150
             assert seen[-1][0] == count
         with pytest.raises(Unavailable, match="or with another embedder"):

@@ -139,7 +139,7 @@ def test_a_write_that_names_an_id_is_bound_to_its_tenant(role, schema):
             await load(session, Needs(ids=[record.id]))
             return await session.ask(("DELETE FROM record RETURNING scope", ()))
 
-        [rows] = await store._adapter.perform(too_much, begin=WRITE)
+        [rows] = await store._adapter._access.perform(too_much, begin=WRITE)
         assert {number for (number,) in rows} == {1}
         updated = await store.update(record.id, Patch(content="oolong"))
         await store.delete(updated.id)

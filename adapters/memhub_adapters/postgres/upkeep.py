@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 
 from memhub.errors import AccessDenied, HubError, Unsupported
 from memhub.search.analyzer import fingerprint
 from memhub.upkeep import Progress
+from memhub_adapters.postgres.access import Access
 from memhub_adapters.postgres.indexcheck import index_faults, reindex
 from memhub_adapters.postgres.schema import INDEXES, TABLES, VERSION
 from memhub_adapters.postgres.session import READ, WRITE, Session
 from memhub_adapters.postgres.tenants import unprotected
-
-if TYPE_CHECKING:
-    from memhub_adapters.postgres.adapter import PostgresAdapter
 
 __all__ = ["PostgresUpkeep"]
 
@@ -39,8 +37,8 @@ FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 
 class PostgresUpkeep:
     """Implements `memhub.upkeep.Upkeep` for one schema."""
 
-    def __init__(self, adapter: PostgresAdapter) -> None:
-        self._adapter = adapter
+    def __init__(self, access: Access) -> None:
+        self._access = access
 
     async def backup(self, target: Path, *, progress: Progress | None = None) -> None:
         """Raises Unsupported."""
@@ -52,9 +50,9 @@ class PostgresUpkeep:
 
     async def check(self, *, deep: bool = False) -> list[str]:
         """Missing tables, indexes and extension, another version; `deep`: the index against every record."""
-        await self._translated(self._adapter.ping())
-        meaning = self._adapter.meaning is not None
-        faults = self._adapter.missing
+        await self._translated(self._access.ready())
+        meaning = self._access.meaning is not None
+        faults = self._access.missing
         faults += await self._run(partial(_schema_faults, meaning=meaning), begin=READ)
         faults += await self._run(unprotected, begin=READ)
         if deep and not faults:
@@ -68,10 +66,10 @@ class PostgresUpkeep:
 
     async def compact(self) -> None:
         """Rewrite every table: calls on it wait until it is done."""
-        await self._translated(self._adapter.perform_bare(_compact))
+        await self._translated(self._access.perform_bare(_compact))
 
     async def _run(self, work: Callable[[Session], Awaitable[T]], *, begin: str) -> T:
-        return await self._translated(self._adapter.perform(work, begin=begin))
+        return await self._translated(self._access.perform(work, begin=begin))
 
     async def _translated(self, call: Awaitable[T]) -> T:
         try:
@@ -80,7 +78,7 @@ class PostgresUpkeep:
             raise
         except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
             failed = error
-        raise self._adapter.translate(failed) or failed
+        raise self._access.translate(failed) or failed
 
 
 async def _schema_faults(session: Session, *, meaning: bool) -> list[str]:

@@ -26,7 +26,8 @@ log = logging.getLogger("memhub.mcp")
 
 async def serve_stdio(server: Server[Any]) -> None:
     """Serve one client over stdin and stdout until it closes its end of either."""
-    if sys.stdin is None or sys.stdout is None:
+    # As they were given: the command puts a stand-in in the place of one that is closed.
+    if sys.__stdin__ is None or sys.__stdout__ is None:
         raise InvalidInput("stdin or stdout is closed; an agent starts this command with pipes on both")
     lines = cast("anyio.AsyncFile[str]", _Stdin())
     try:
