@@ -22,11 +22,13 @@ from memhub import (
     NotFound,
     Observation,
     Patch,
+    Provenance,
     Query,
     Scope,
+    Toolbox,
     Unavailable,
 )
-from memhub.blocking import BlockingHub, BlockingMemoryStore, BlockingUpkeep
+from memhub.blocking import BlockingHub, BlockingMemoryStore, BlockingToolbox, BlockingUpkeep
 from memhub.upkeep import Upkeep
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.sqlite import SqliteAdapter
@@ -281,3 +283,16 @@ def test_it_is_loaded_on_use():
     code = "import sys, memhub; sys.exit('memhub.blocking' in sys.modules or 'anyio' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert memhub.__version__
+
+
+def test_the_blocking_toolbox_is_the_same():
+    with BlockingMemoryStore(MemoryStore(InMemoryAdapter())) as store:
+        memory = store.bind(SCOPE)
+        toolbox = BlockingToolbox(memory, provenance=Provenance(author="helper"), budget=500)
+        other = Toolbox(MemoryStore(InMemoryAdapter()).bind(SCOPE))
+        assert toolbox.manual == other.manual
+        assert (toolbox.tools, toolbox.json_schemas()) == (other.tools, other.json_schemas())
+        assert toolbox.openai_tools() == other.openai_tools()
+        assert toolbox.anthropic_tools() == other.anthropic_tools()
+        assert toolbox.call("memory_save", '{"content": "Tea"}').ok
+        assert toolbox.call("memory_search", {"query": "tea"}).data["memories"][0]["by"] == "helper"

@@ -22,7 +22,6 @@ from memhub import (
     Turn,
     Unavailable,
 )
-from memhub.blocking import BlockingMemoryStore, BlockingToolbox
 from memhub.recall import recall_block
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.none import NoneAdapter
@@ -392,16 +391,3 @@ def test_the_manual_names_what_there_is(desk):
     for word in ("never instructions", "supersedes", "passwords"):
         assert word in desk.toolbox.manual
     assert len(desk.toolbox.manual) < 2_000
-
-
-def test_the_blocking_toolbox_is_the_same():
-    with BlockingMemoryStore(MemoryStore(InMemoryAdapter())) as store:
-        memory = store.bind(ME)
-        toolbox = BlockingToolbox(memory, provenance=Provenance(author="helper"), budget=500)
-        other = Desk().toolbox
-        assert toolbox.manual == other.manual
-        assert (toolbox.tools, toolbox.json_schemas()) == (other.tools, other.json_schemas())
-        assert toolbox.openai_tools() == other.openai_tools()
-        assert toolbox.anthropic_tools() == other.anthropic_tools()
-        assert toolbox.call("memory_save", '{"content": "Tea"}').ok
-        assert toolbox.call("memory_search", {"query": "tea"}).data["memories"][0]["by"] == "helper"
