@@ -91,31 +91,41 @@ async def over_a_socket(texts: Texts) -> list[dict[str, Any]]:
     return rows
 
 
+Held = tuple[list[str], list[str]]
+"""The ids of the same records: Memhub's, and those by hand."""
+
+
 async def _verbs(
-    store: MemoryStore, raw: RawClient, held: tuple[list[str], list[str]], texts: Texts, memories: list[str]
+    store: MemoryStore, raw: RawClient, held: Held, texts: Texts, memories: list[str]
 ) -> list[dict[str, Any]]:
-    scope, named, (ids, plain) = Scope("0"), label("0"), held
     questions = [texts.question(text) for text in memories[::SCOPES]] * 2
-    fresh = [[text] for text in texts.memories(CALLS)]
-    some = range(len(ids))
-    keyword = [Query(scope, text=text, mode="keyword") for text in questions]
-    paired = list(zip(questions, keyword, strict=True))
+    fresh = texts.memories(CALLS)
+    written = await side_by_side(
+        "one write",
+        [[text] for text in fresh],
+        lambda mine: raw.write(label("0"), mine),
+        lambda mine: store.observe(observation("0", mine)),
+    )
+    return [
+        written,
+        *await _recalls(store, raw, questions),
+        *await _by_id(store, raw, held, fresh),
+    ]
+
+
+async def _recalls(store: MemoryStore, raw: RawClient, questions: list[str]) -> list[dict[str, Any]]:
+    scope, named = Scope("0"), label("0")
+    asked = [(text, Query(scope, text=text, mode="keyword")) for text in questions]
     return [
         await side_by_side(
-            "one write",
-            fresh,
-            lambda mine: raw.write(named, mine),
-            lambda mine: store.observe(observation("0", mine)),
-        ),
-        await side_by_side(
             f"recall by words, the same {CANDIDATES} candidates",
-            paired,
+            asked,
             lambda pair: raw.by_words(named, pair[0], CANDIDATES),
             lambda pair: store.recall(pair[1]),
         ),
         await side_by_side(
             "recall by words, against the 10 best as Qdrant ranks them",
-            paired,
+            asked,
             lambda pair: raw.by_words(named, pair[0], 10, scoped=False),
             lambda pair: store.recall(pair[1]),
         ),
@@ -125,18 +135,25 @@ async def _verbs(
             lambda text: raw.by_both(named, text, LIST, CANDIDATES),
             lambda text: store.recall(Query(scope, text=text)),
         ),
+    ]
+
+
+async def _by_id(store: MemoryStore, raw: RawClient, held: Held, fresh: list[str]) -> list[dict[str, Any]]:
+    named, (ids, plain) = label("0"), held
+    some = range(len(ids))
+    return [
         await side_by_side(
             "list, with a cursor that keeps later writes out",
             some,
             lambda _: raw.list_steadily(named, 11),
-            lambda _: store.recall(Query(scope)),
+            lambda _: store.recall(Query(Scope("0"))),
         ),
         await side_by_side("get", some, lambda n: raw.get(plain[n]), lambda n: store.get(ids[n])),
         await side_by_side(
             "update, if unchanged",
             some,
-            lambda n: raw.update(plain[n], named, fresh[n][0]),
-            lambda n: store.update(ids[n], Patch(content=fresh[n][0])),
+            lambda n: raw.update(plain[n], named, fresh[n]),
+            lambda n: store.update(ids[n], Patch(content=fresh[n])),
         ),
         await side_by_side(
             "delete, told whether it was there",
