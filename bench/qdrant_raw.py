@@ -29,6 +29,7 @@ FIELDS = {
     "created_at": "datetime",
     "invalid_at": "datetime",
     "expires_at": "datetime",
+    "revision": "keyword",
 }
 
 
@@ -181,7 +182,7 @@ class RawClient(Makes):
         await self.client.delete(COLLECTION, models.PointIdsList(points=[id]))
 
     async def delete_once(self, id: str) -> None:
-        """Told whether it was there, and whether it was we who deleted it."""
+        """Told whether it was we who deleted it; what another puts in its place meanwhile stays."""
         held = await self.get(id)
         token = secrets.token_hex(8)
         same = models.FieldCondition(key="revision", match=models.MatchValue(value=held.payload["revision"]))
@@ -192,7 +193,9 @@ class RawClient(Makes):
             update_mode=models.UpdateMode.UPDATE_ONLY,
         )
         assert (await self.get(id)).payload["revision"] == token
-        await self.delete(id)
+        ours = models.FieldCondition(key="revision", match=models.MatchValue(value=token))
+        chosen = models.Filter(must=[ours, models.HasIdCondition(has_id=[id])])
+        await self.client.delete(COLLECTION, models.FilterSelector(filter=chosen))
 
 
 def server(url: str, dimensions: int) -> RawClient:
