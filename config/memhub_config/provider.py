@@ -14,7 +14,7 @@ from memhub import Adapter, limits
 from memhub.embedding import Embedder
 from memhub_config.models import Section
 
-__all__ = ["Opened", "OpensEmbedder", "Parts", "Provider"]
+__all__ = ["Opened", "OpensEmbedder", "Parts", "Provider", "once_open"]
 
 T = TypeVar("T")
 
@@ -106,3 +106,13 @@ class Parts:
             self._shared[key] = await manager.__aenter__()
             self._opened.push(lambda: manager.__aexit__(None, None, None))
         return cast("T", self._shared[key])
+
+
+async def once_open(adapter: Adapter, opening: Awaitable[object]) -> Adapter:
+    """The adapter, once `opening` has opened it; closed again where that comes to nothing."""
+    try:
+        await opening
+    except BaseException:
+        await adapter.aclose()
+        raise
+    return adapter

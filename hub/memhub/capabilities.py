@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Final, Literal
 
 from memhub import limits
@@ -123,6 +123,11 @@ class Capabilities:
             provider=self.provider,
             operation=operation,
         )
+
+    def by_words(self, why: str) -> Capabilities:
+        """The same where nothing is searched by meaning, and why."""
+        reasons = {**self.reasons, "semantic": why, "hybrid": why}
+        return replace(self, modes=("keyword",), default_mode="keyword", reasons=reasons)
 
     def missing(self, names: Iterable[str]) -> dict[str, str]:
         """Those of `names` that are not there, each with its reason. KeyError for an unknown name."""

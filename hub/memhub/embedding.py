@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
-__all__ = ["Embedder"]
+__all__ = ["NO_EMBEDDER", "Embedder"]
+
+NO_EMBEDDER: Final = "no embedder is configured, so it searches by words only; name one under `embedder`"
+"""Why a store that could search by meaning does not."""
 
 
 @runtime_checkable

@@ -21,6 +21,7 @@ from memhub_adapters.markdown.capabilities import CAPABILITIES, CAPABILITIES_APP
 from memhub_adapters.markdown.reach import EVERYTHING, Reach
 from memhub_adapters.markdown.upkeep import MarkdownUpkeep
 from memhub_adapters.sqlite import reads
+from memhub_adapters.translating import translated
 
 __all__ = ["MarkdownAdapter"]
 
@@ -49,11 +50,7 @@ class MarkdownAdapter(Adapter):
 
         Raises Unavailable where the folder cannot be used.
         """
-        try:
-            return await self._access.index(lambda _: None)
-        except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
-            failed = error
-        raise self.translate(failed) or failed
+        await translated(self._access.index(lambda _: None), self.translate)
 
     async def observe(self, write: Write) -> Observed:
         return await self._access.write(lambda book: writes.observe(book, write))

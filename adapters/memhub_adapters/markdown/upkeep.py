@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-from memhub.errors import HubError, Unsupported
+from memhub.errors import Unsupported
 from memhub.scope import Scope
 from memhub.upkeep import Progress
 from memhub_adapters.markdown import files
@@ -20,10 +20,9 @@ from memhub_adapters.markdown.sync import sync
 from memhub_adapters.markdown.tree import Place, Tree
 from memhub_adapters.sqlite.indexcheck import index_faults
 from memhub_adapters.sqlite.scopes import rooms
+from memhub_adapters.translating import translated
 
 __all__ = ["MarkdownUpkeep"]
-
-T = TypeVar("T")
 
 _COPY: Final = "the files are the store: copy the folder, or use `memhub export` and `memhub import`"
 
@@ -44,11 +43,11 @@ class MarkdownUpkeep:
 
     async def check(self, *, deep: bool = False) -> list[str]:
         """Files that cannot be read, copies, strangers, an interrupted write; `deep`: the index too."""
-        return await self._translated(lambda: self._check(deep=deep))
+        return await translated(self._check(deep=deep), self._access.translate)
 
     async def reindex(self) -> int:
         """Make the index anew from the files; returns how many records there are."""
-        return await self._translated(self._reindex)
+        return await translated(self._reindex(), self._access.translate)
 
     async def compact(self) -> None:
         """Make the index anew: the files themselves have no unused space."""
@@ -73,14 +72,6 @@ class MarkdownUpkeep:
     async def _reindex(self) -> int:
         await self._access.discard()
         return await self._access.read(EVERYTHING, _count)
-
-    async def _translated(self, call: Callable[[], Awaitable[T]]) -> T:
-        try:
-            return await call()
-        except HubError:
-            raise
-        except Exception as error:
-            raise self._access.translate(error) or error from error
 
 
 def _look_again(book: TreeBook) -> None:

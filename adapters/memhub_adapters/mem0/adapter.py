@@ -16,7 +16,6 @@ from memhub.errors import HubError, NotFound
 from memhub.records import Observed, Page, Patch, Recalled, Record, Restored, Stats
 from memhub.scope import Scope
 from memhub.upkeep import Progress
-from memhub_adapters.failure import Failure
 from memhub_adapters.mem0 import changing, extraction, hosting, reading, writing
 from memhub_adapters.mem0.capabilities import EMBEDDED, PLATFORM, SELF_HOSTED
 from memhub_adapters.mem0.errors import translate
@@ -27,6 +26,7 @@ from memhub_adapters.mem0.locks import Locks
 from memhub_adapters.mem0.memories import Memories, each
 from memhub_adapters.mem0.repeats import observed_once
 from memhub_adapters.mem0.scopes import user_of
+from memhub_adapters.translating import translated
 from memhub_adapters.underway import Underway
 
 __all__ = ["CAPABILITIES", "Mem0Adapter"]
@@ -73,13 +73,7 @@ class Mem0Adapter(Adapter):
 
     async def open(self) -> None:
         """Open what is opened on first use, to see now whether it can be. Raises what `translate` gives."""
-        try:
-            await self._gateway.ping()
-        except Failure as failure:
-            found = translate(failure) or failure
-        else:
-            return
-        raise found
+        await translated(self._gateway.ping(), translate)
 
     async def observe(self, write: Write) -> Observed:
         if any(turn.role == "tool" for turn in write.turns):

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from memhub import limits
-from memhub.capabilities import FACT_FIELDS, FILTERS_ALL, PATCH_FIELDS, Capabilities
+from memhub.capabilities import FULL, Capabilities
 
 __all__ = ["EMBEDDED", "PLATFORM", "SELF_HOSTED", "without_turns"]
 
@@ -26,34 +25,22 @@ _REASONS: Final[Mapping[str, str]] = {
     "revisions": "it has no conditional writes",
     "idempotency": "it has no unique keys, so two processes could both store one observation",
     "neighbours": "its search does not know which turn came before",
-    "operations": "every write is done when it returns",
+    "operations": FULL.reasons["operations"],
     "complete_erasure": "it keeps a history of each memory, deleted text included",
 }
 
-SELF_HOSTED: Final = Capabilities(
+SELF_HOSTED: Final = replace(
+    FULL,
     provider="mem0",
     modes=("semantic",),
     default_mode="semantic",
     scopes="exact",
-    union=True,
-    facts="verbatim",
     turns="extracted",
-    fact_fields=FACT_FIELDS,
     turn_fields=frozenset({"role", "provenance"}),
     atomic_facts=1,
-    filters=FILTERS_ALL,
-    patch=PATCH_FIELDS,
-    delete=True,
-    invalidation=True,
-    supersede=True,
-    as_of=True,
-    expiry=True,
-    listing=limits.LIMIT,
-    scan=True,
-    restore=True,
-    stats=True,
-    purge=True,
-    erasure="logical",
+    revisions=False,
+    idempotency=False,
+    neighbours=False,
     reasons=_REASONS,
 )
 

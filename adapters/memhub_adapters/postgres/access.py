@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from memhub.embedding import Embedder
 from memhub.errors import HubError, Unsupported
-from memhub_adapters.postgres.capabilities import CAPABILITIES, by_words
+from memhub_adapters.postgres.capabilities import CAPABILITIES
 from memhub_adapters.postgres.errors import translate
 from memhub_adapters.postgres.meaning import Meaning, Meant
 from memhub_adapters.postgres.opening import opened
@@ -69,7 +69,7 @@ class Access:
         self.pools.here()
         found = await opened(self.pools, self._schema, self._embedder, self._tenants, reembedding=reembedding)
         if isinstance(found, str):
-            self.capabilities = by_words(found)
+            self.capabilities = self.capabilities.by_words(found)
         self._meaning = found if isinstance(found, Meaning) else None
         self._mark = mark(None if self._meaning is None else self._meaning.identity)
         return self._mark

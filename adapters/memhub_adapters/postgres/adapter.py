@@ -24,6 +24,7 @@ from memhub_adapters.postgres.search import search
 from memhub_adapters.postgres.session import READ, WRITE, Session
 from memhub_adapters.postgres.tenants import Tenants
 from memhub_adapters.postgres.upkeep import PostgresUpkeep
+from memhub_adapters.translating import translated
 
 __all__ = ["CAPABILITIES", "PostgresAdapter"]
 
@@ -79,13 +80,7 @@ class PostgresAdapter(Adapter):
         another embedder made, unless they are made anew next (`reembedding`); all stay untouched.
         Raises AccessDenied where the role may not make or use it, Unavailable without a server.
         """
-        try:
-            await self._access.open(reembedding=reembedding)
-        except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
-            failed = error
-        else:
-            return
-        raise self.translate(failed) or failed
+        await translated(self._access.open(reembedding=reembedding), self.translate)
 
     async def observe(self, write: Write) -> Observed:
         tenants = self._of([write.scope], "observe")

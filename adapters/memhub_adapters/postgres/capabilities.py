@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Final
 
 from memhub.capabilities import FULL, Capabilities
+from memhub.embedding import NO_EMBEDDER
 from memhub.records import MODES
 
-__all__ = ["CAPABILITIES", "by_words"]
+__all__ = ["CAPABILITIES"]
 
 _WITH_MEANING: Final = replace(
     FULL,
@@ -21,16 +22,7 @@ _WITH_MEANING: Final = replace(
         "complete_erasure": "PostgreSQL keeps deleted rows until a vacuum, and in its log and its backups",
     },
 )
-_NO_EMBEDDER: Final = "no embedder is configured, so it searches by words only; name one under `embedder`"
-
-
-def by_words(why: str) -> Capabilities:
-    """Without search by meaning, and why."""
-    reasons = {**_WITH_MEANING.reasons, "semantic": why, "hybrid": why}
-    return replace(_WITH_MEANING, modes=("keyword",), default_mode="keyword", reasons=reasons)
-
-
 CAPABILITIES: Final[Mapping[str, Capabilities]] = {
     "with an embedder": _WITH_MEANING,
-    "without": by_words(_NO_EMBEDDER),
+    "without": _WITH_MEANING.by_words(NO_EMBEDDER),
 }

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from memhub.errors import AccessDenied, HubError, Unsupported
+from memhub.errors import AccessDenied, Unsupported
 from memhub.search.analyzer import fingerprint
 from memhub.upkeep import Progress
 from memhub_adapters.postgres.access import Access
@@ -15,6 +15,7 @@ from memhub_adapters.postgres.indexcheck import index_faults, reindex
 from memhub_adapters.postgres.schema import INDEXES, TABLES, VERSION
 from memhub_adapters.postgres.session import READ, WRITE, Session
 from memhub_adapters.postgres.tenants import unprotected
+from memhub_adapters.translating import translated
 
 __all__ = ["PostgresUpkeep"]
 
@@ -50,7 +51,7 @@ class PostgresUpkeep:
 
     async def check(self, *, deep: bool = False) -> list[str]:
         """Missing tables, indexes and extension, another version; `deep`: the index against every record."""
-        await self._translated(self._access.ready())
+        await translated(self._access.ready(), self._access.translate)
         meaning = self._access.meaning is not None
         faults = self._access.missing
         faults += await self._run(partial(_schema_faults, meaning=meaning), begin=READ)
@@ -66,19 +67,10 @@ class PostgresUpkeep:
 
     async def compact(self) -> None:
         """Rewrite every table: calls on it wait until it is done."""
-        await self._translated(self._access.perform_bare(_compact))
+        await translated(self._access.perform_bare(_compact), self._access.translate)
 
     async def _run(self, work: Callable[[Session], Awaitable[T]], *, begin: str) -> T:
-        return await self._translated(self._access.perform(work, begin=begin))
-
-    async def _translated(self, call: Awaitable[T]) -> T:
-        try:
-            return await call
-        except HubError:
-            raise
-        except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
-            failed = error
-        raise self._access.translate(failed) or failed
+        return await translated(self._access.perform(work, begin=begin), self._access.translate)
 
 
 async def _schema_faults(session: Session, *, meaning: bool) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final, Self, TypeVar
 
 from memhub.adapter import Adapter, Read, Write
 from memhub.capabilities import FULL, Capabilities
-from memhub.embedding import Embedder
+from memhub.embedding import NO_EMBEDDER, Embedder
 from memhub.errors import HubError, InvalidConfig
 from memhub.records import MODES, Observed, Page, Patch, Recalled, Record, Restored, Stats
 from memhub.scope import Scope
@@ -21,6 +21,7 @@ from memhub_adapters.qdrant.engine import Engine
 from memhub_adapters.qdrant.errors import translate
 from memhub_adapters.qdrant.reembedding import reembed
 from memhub_adapters.qdrant.searching import search
+from memhub_adapters.translating import translated
 from memhub_adapters.underway import Underway
 
 __all__ = ["CAPABILITIES", "MEMORY", "QdrantAdapter"]
@@ -43,13 +44,7 @@ _WITH_MEANING: Final = replace(
         "complete_erasure": "Qdrant keeps the bytes of deleted points until its optimizer rewrites the segment",
     },
 )
-_NO_EMBEDDER: Final = "no embedder is configured, so it searches by words only; name one under `embedder`"
-_BY_WORDS: Final = replace(
-    _WITH_MEANING,
-    modes=("keyword",),
-    default_mode="keyword",
-    reasons={**_WITH_MEANING.reasons, "semantic": _NO_EMBEDDER, "hybrid": _NO_EMBEDDER},
-)
+_BY_WORDS: Final = _WITH_MEANING.by_words(NO_EMBEDDER)
 CAPABILITIES: Final[Mapping[str, Capabilities]] = {
     "with an embedder": _WITH_MEANING,
     "without": _BY_WORDS,
@@ -102,16 +97,7 @@ class QdrantAdapter(Adapter):
         Raises InvalidConfig for one that is not Memhub's, or whose vectors another embedder has
         made, unless `reembedding` is what it is opened for; and for a server that is too old.
         """
-        try:
-            _check_version(await self._engine.version())
-            await (self._collection.noted() if reembedding else self._collection.ready())
-        except HubError:
-            raise
-        except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
-            failed = error
-        else:
-            return
-        raise self.translate(failed) or failed
+        await translated(self._opened(reembedding=reembedding), self.translate)
 
     async def observe(self, write: Write) -> Observed:
         return await self._whole(writes.observe(self._collection, write))
@@ -166,6 +152,10 @@ class QdrantAdapter(Adapter):
 
     def translate(self, error: Exception) -> HubError | None:
         return translate(error, self._where)
+
+    async def _opened(self, *, reembedding: bool) -> None:
+        _check_version(await self._engine.version())
+        await (self._collection.noted() if reembedding else self._collection.ready())
 
     async def _whole(self, work: Coroutine[Any, Any, T]) -> T:
         """A write of several requests, which goes on to its end when the caller is cancelled."""

@@ -20,6 +20,7 @@ from memhub_adapters.sqlite.errors import translate
 from memhub_adapters.sqlite.file import Durability, File
 from memhub_adapters.sqlite.threads import Readers, Writer
 from memhub_adapters.sqlite.upkeep import SqliteUpkeep
+from memhub_adapters.translating import translated
 
 __all__ = ["CAPABILITIES", "SqliteAdapter"]
 
@@ -49,11 +50,7 @@ class SqliteAdapter(Adapter):
         Raises InvalidConfig for a foreign file or one that a newer Memhub wrote, and Unavailable
         for a corrupt one; all three stay untouched.
         """
-        try:
-            return await self._readers.run(lambda _: None)
-        except Exception as error:  # noqa: BLE001 - raised below, without the native error as context
-            failed = error
-        raise self.translate(failed) or failed
+        await translated(self._readers.run(lambda _: None), self.translate)
 
     @property
     def commits(self) -> int:

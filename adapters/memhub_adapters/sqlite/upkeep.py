@@ -10,12 +10,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final, TypeVar
 
-from memhub.errors import HubError, InvalidInput, Unavailable
+from memhub.errors import InvalidInput, Unavailable
 from memhub.upkeep import Progress
 from memhub_adapters.sqlite.errors import translate
 from memhub_adapters.sqlite.file import File
 from memhub_adapters.sqlite.indexcheck import index_faults, reindex
 from memhub_adapters.sqlite.schema import VERSION, verify
+from memhub_adapters.translating import translated
 
 __all__ = ["SqliteUpkeep"]
 
@@ -48,12 +49,7 @@ class SqliteUpkeep:
 
     async def _apart(self, work: Callable[[], T]) -> T:
         """Run `work` on a thread; its native errors come out as the contract's."""
-        try:
-            return await asyncio.to_thread(work)
-        except HubError:
-            raise
-        except Exception as error:
-            raise translate(error, self._file.path) or error from error
+        return await translated(asyncio.to_thread(work), lambda error: translate(error, self._file.path))
 
     def _backup(self, target: Path, progress: Progress | None) -> None:
         if target.exists():

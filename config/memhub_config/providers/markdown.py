@@ -8,7 +8,7 @@ from pydantic import Field
 
 from memhub import Adapter
 from memhub_config.models import Duration, Section
-from memhub_config.provider import Parts, Provider
+from memhub_config.provider import Parts, Provider, once_open
 
 __all__ = ["PROVIDER", "MarkdownSettings"]
 
@@ -35,12 +35,7 @@ async def build(settings: MarkdownSettings, parts: Parts) -> Adapter:
     adapter = MarkdownAdapter(
         parts.path(settings.root), append_only=settings.append_only, lock_timeout=settings.lock_timeout
     )
-    try:
-        await adapter.open()
-    except BaseException:
-        await adapter.aclose()
-        raise
-    return adapter
+    return await once_open(adapter, adapter.open())
 
 
 PROVIDER = Provider("markdown", MarkdownSettings, build)

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from memhub import Adapter
 from memhub_config.models import Duration, HeaderSecret, HttpUrl, Section
-from memhub_config.provider import Parts, Provider
+from memhub_config.provider import Parts, Provider, once_open
 
 if TYPE_CHECKING:
     from memhub_adapters.mem0.model import Model
@@ -92,12 +92,7 @@ async def _embedded(settings: Mem0Settings, parts: Parts) -> Adapter:
         None if settings.llm is None else _model(settings.llm),
         reembedding=parts.reembedding,
     )
-    try:
-        await adapter.open()
-    except BaseException:
-        await adapter.aclose()
-        raise
-    return adapter
+    return await once_open(adapter, adapter.open())
 
 
 def _model(settings: ModelSettings) -> Model:

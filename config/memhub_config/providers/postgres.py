@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, SecretStr, WithJsonSchema, model_val
 
 from memhub import Adapter
 from memhub_config.models import Duration, Section
-from memhub_config.provider import Parts, Provider
+from memhub_config.provider import Parts, Provider, once_open
 
 __all__ = ["PROVIDER", "PostgresSettings"]
 
@@ -120,12 +120,7 @@ async def build(settings: PostgresSettings, parts: Parts) -> Adapter:
         connect_timeout=settings.connect_timeout,
         statement_timeout=settings.statement_timeout or parts.timeout,
     )
-    try:
-        await adapter.open(reembedding=parts.reembedding)
-    except BaseException:
-        await adapter.aclose()
-        raise
-    return adapter
+    return await once_open(adapter, adapter.open(reembedding=parts.reembedding))
 
 
 PROVIDER = Provider("postgres", PostgresSettings, build, extra="postgres")

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from memhub import Adapter
 from memhub_config.models import Duration, HeaderSecret, HttpUrl, Section
-from memhub_config.provider import Parts, Provider
+from memhub_config.provider import Parts, Provider, once_open
 
 if TYPE_CHECKING:
     from memhub.embedding import Embedder
@@ -52,12 +52,7 @@ async def build(settings: QdrantSettings, parts: Parts) -> Adapter:
     """An adapter whose collection is there, and made by the embedder that is named."""
     embedder = None if settings.embedder is None else await parts.embedder(settings.embedder)
     adapter = _adapter(settings, parts, embedder)
-    try:
-        await adapter.open(reembedding=parts.reembedding)
-    except BaseException:
-        await adapter.aclose()
-        raise
-    return adapter
+    return await once_open(adapter, adapter.open(reembedding=parts.reembedding))
 
 
 def _adapter(settings: QdrantSettings, parts: Parts, embedder: Embedder | None) -> QdrantAdapter:

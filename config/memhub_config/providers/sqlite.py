@@ -9,7 +9,7 @@ from pydantic import Field
 
 from memhub import Adapter
 from memhub_config.models import Duration, Section
-from memhub_config.provider import Parts, Provider
+from memhub_config.provider import Parts, Provider, once_open
 
 __all__ = ["PROVIDER", "SqliteSettings"]
 
@@ -35,12 +35,7 @@ async def build(settings: SqliteSettings, parts: Parts) -> Adapter:
     adapter = SqliteAdapter(
         parts.path(settings.path), durability=settings.durability, busy_timeout=settings.busy_timeout
     )
-    try:
-        await adapter.open()
-    except BaseException:
-        await adapter.aclose()
-        raise
-    return adapter
+    return await once_open(adapter, adapter.open())
 
 
 PROVIDER = Provider("sqlite", SqliteSettings, build)
