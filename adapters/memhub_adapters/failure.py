@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from memhub.errors import HubError, NativeError
 
-__all__ = ["CONNECTION", "Effect", "Failure"]
+__all__ = ["CONNECTION", "NEVER_SENT", "TIMEOUTS", "Effect", "Failure"]
 
 Effect = Literal["none", "unknown", "done"]
 """What a failed call did: nothing; perhaps something, now or later; or what it did it has done."""
@@ -24,6 +24,21 @@ CONNECTION: Final[Mapping[str, str]] = {
     "RemoteProtocolError": "the connection was lost, or what answers speaks no HTTP; check the address",
 }
 """What httpx's names for a failed connection mean."""
+
+
+TIMEOUTS: Final = ("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout")
+"""httpx's names for an answer that did not come in time."""
+
+NEVER_SENT: Final = (
+    "InvalidURL",
+    "ConnectError",
+    "ConnectTimeout",
+    "PoolTimeout",
+    "UnsupportedProtocol",
+    "LocalProtocolError",
+    "ProxyError",
+)
+"""httpx's names for a request that did not leave, and so did nothing."""
 
 
 class Failure(Exception):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from memhub import __version__
-from memhub_adapters.failure import Effect, Failure
+from memhub_adapters.failure import NEVER_SENT, Effect, Failure
 from memhub_adapters.loops import PerLoop
 
 if TYPE_CHECKING:
@@ -25,15 +25,6 @@ __all__ = ["LARGEST", "Answer", "Http", "HttpFailure"]
 LARGEST: Final = 8 * 2**20
 """Bytes of a body, decompressed, that are read; a longer one is a failure."""
 
-_NEVER_SENT: Final = (
-    "InvalidURL",
-    "ConnectError",
-    "ConnectTimeout",
-    "PoolTimeout",
-    "UnsupportedProtocol",
-    "LocalProtocolError",
-    "ProxyError",
-)
 _ANSWERED: Final = ("DecodingError",)
 _OURS: Final = {
     "user-agent": f"memhub/{__version__}",
@@ -193,6 +184,6 @@ def _matching(pattern: re.Pattern[str], value: object) -> str | None:
 
 
 def _effect(kind: str) -> Effect:
-    if kind in _NEVER_SENT:
+    if kind in NEVER_SENT:
         return "none"
     return "done" if kind in _ANSWERED else "unknown"

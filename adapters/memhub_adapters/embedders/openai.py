@@ -17,7 +17,7 @@ from memhub.errors import (
     Unavailable,
 )
 from memhub_adapters.embedders.vectors import batches, checked
-from memhub_adapters.failure import CONNECTION
+from memhub_adapters.failure import CONNECTION, TIMEOUTS
 from memhub_adapters.http import Answer, Http, HttpFailure
 
 __all__ = ["OpenAIEmbedder"]
@@ -26,7 +26,6 @@ PROVIDER: Final = "openai"
 BATCH: Final = 64
 """Texts in one request: 64 vectors of 3,072 numbers stay under the 8 MiB that are read of an answer."""
 
-_TIMEOUTS: Final = ("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout")
 _OK: Final = 200
 
 
@@ -122,7 +121,7 @@ def _translated(failure: HttpFailure) -> HubError:
 
 
 def _of_kind(failure: HttpFailure) -> HubError:
-    if failure.kind in _TIMEOUTS:
+    if failure.kind in TIMEOUTS:
         return TimedOut(f"the embeddings endpoint did not answer in time ({failure.kind})", retryable=True)
     if failure.kind == "BodyTooLarge":
         return Unavailable("the embeddings endpoint answered with more than 8 MiB; set a smaller batch")

@@ -21,7 +21,7 @@ from memhub_adapters.mem0.capabilities import EMBEDDED, PLATFORM, SELF_HOSTED
 from memhub_adapters.mem0.errors import translate
 from memhub_adapters.mem0.gateway import Gateway
 from memhub_adapters.mem0.ledger import Ledger
-from memhub_adapters.mem0.locators import Locator
+from memhub_adapters.mem0.locators import Locator, place_of
 from memhub_adapters.mem0.locks import Locks
 from memhub_adapters.mem0.memories import Memories, each
 from memhub_adapters.mem0.repeats import observed_once
@@ -158,7 +158,7 @@ class Mem0Adapter(Adapter):
             return await observed_once(ledger, self._memories, write, partial(self._stored, write))
 
     async def _corrected(self, write: Write, mark: str | None) -> Observed:
-        async with self._locks.holding(Locator.of("", user_of(write.scope)).place):
+        async with self._locks.holding(place_of(user_of(write.scope))):
             return await writing.correction(self._memories, write, mark)
 
     async def _changed(
@@ -185,7 +185,7 @@ class Mem0Adapter(Adapter):
             await changing.forgotten(self._memories, id, revision)
 
     async def _restored(self, records: Sequence[Record]) -> Restored:
-        places = sorted({Locator.of("", user_of(record.scope)).place for record in records})
+        places = sorted({place_of(user_of(record.scope)) for record in records})
         async with AsyncExitStack() as locks:
             for place in places:
                 await locks.enter_async_context(self._locks.holding(place))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from memhub.errors import AccessDenied, Conflict, HubError, InvalidInput, RateLimited, TimedOut, Unavailable
-from memhub_adapters.failure import CONNECTION, Failure
+from memhub_adapters.failure import CONNECTION, TIMEOUTS, Failure
 from memhub_adapters.http import HttpFailure
 
 __all__ = ["translate"]
@@ -52,7 +52,6 @@ _FINAL: Final = frozenset(
 )
 """Kinds that a repeat does not mend."""
 
-_TIMEOUTS: Final = ("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout")
 _LASTING: Final = frozenset({"provider_auth_failed", "provider_bad_request"})
 
 
@@ -83,7 +82,7 @@ def translate(error: Exception) -> HubError | None:
 
 
 def _of_kind(kind: str) -> HubError:
-    if kind in _TIMEOUTS:
+    if kind in TIMEOUTS:
         return TimedOut(f"no answer in time ({kind})", retryable=True)
     text = _KINDS.get(kind, f"the connection failed with {kind}")
     return Unavailable(text, retryable=kind not in _FINAL)

@@ -15,7 +15,7 @@ from memhub.scope import Scope
 from memhub.upkeep import Progress
 from memhub_adapters.failure import Failure
 from memhub_adapters.mem0.fields import Held
-from memhub_adapters.mem0.locators import Locator
+from memhub_adapters.mem0.locators import place_of
 from memhub_adapters.mem0.locks import Locks
 from memhub_adapters.mem0.memories import Memories, each, of_scope
 from memhub_adapters.mem0.reading import written_at
@@ -71,7 +71,7 @@ async def reembedded(memories: Memories, locks: Locks, progress: Progress | None
     everything, done = await memories.everywhere(), count()
 
     async def again(one: Held) -> None:
-        async with locks.holding(Locator.of("", one.user).place):
+        async with locks.holding(place_of(one.user)):
             row = await memories.gateway.get(one.row.id)
             if row is not None:
                 await memories.gateway.put(row.id, row.text, row.metadata)

@@ -17,7 +17,7 @@ from typing import Final
 from memhub import limits
 from memhub_adapters.mem0.scopes import scope_of
 
-__all__ = ["Locator", "OperationLocator"]
+__all__ = ["Locator", "OperationLocator", "place_of"]
 
 _RECORD: Final = "m0"
 _OPERATION: Final = "m0op"
@@ -33,7 +33,7 @@ class Locator:
     @classmethod
     def of(cls, native: str, user: str) -> Locator:
         """The locator of a row."""
-        return cls(native, _place(user))
+        return cls(native, place_of(user))
 
     def text(self) -> str:
         """The id that callers see."""
@@ -48,7 +48,7 @@ class Locator:
 
     def names(self, native: str, user: str) -> bool:
         """Whether a row is the one meant, in the scope meant."""
-        return native == self.native and _place(user) == self.place
+        return native == self.native and place_of(user) == self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ class OperationLocator:
     @classmethod
     def of(cls, event: str, user: str, marker: str) -> OperationLocator:
         """The locator of an operation in a scope."""
-        whole = cls(event, _place(user), marker, user)
-        return whole if len(whole.text()) <= limits.ID_CHARS else cls(event, _place(user), marker, None)
+        whole = cls(event, place_of(user), marker, user)
+        return whole if len(whole.text()) <= limits.ID_CHARS else cls(event, place_of(user), marker, None)
 
     def text(self) -> str:
         """The operation id that callers see."""
@@ -94,12 +94,12 @@ class OperationLocator:
 
     def covers(self, user: str | None) -> bool:
         """Whether a row of this native user is in the scope of the operation."""
-        return user is not None and scope_of(user) is not None and _place(user) == self.place
+        return user is not None and scope_of(user) is not None and place_of(user) == self.place
 
 
 @lru_cache(4096)
-def _place(user: str) -> str:
-    """The digest of a native user id."""
+def place_of(user: str) -> str:
+    """The digest of a native user id: where its rows are, for ids and for locks."""
     return _digest(user)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from memhub.errors import AccessDenied, Conflict, HubError, InvalidInput, RateLimited, TimedOut, Unavailable
-from memhub_adapters.failure import CONNECTION
+from memhub_adapters.failure import CONNECTION, TIMEOUTS
 from memhub_adapters.qdrant.failure import QdrantFailure
 
 __all__ = ["translate"]
@@ -43,7 +43,7 @@ _REFUSED: Final = (
 _FAILED: Final = (Unavailable, "the server failed")
 _SERVER_ERRORS: Final = 500
 
-_TIMEOUTS: Final = ("ConnectTimeout", "PoolTimeout", "ReadTimeout", "WriteTimeout", "WaitTimeout")
+_TIMEOUTS: Final = (*TIMEOUTS, "WaitTimeout")
 _FINAL: Final = frozenset(
     {
         "AfterClosing",

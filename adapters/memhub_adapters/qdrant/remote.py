@@ -11,7 +11,7 @@ from qdrant_client import AsyncQdrantClient
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from memhub_adapters.failure import Effect
+from memhub_adapters.failure import NEVER_SENT, Effect
 from memhub_adapters.loops import PerLoop
 from memhub_adapters.qdrant import restwise
 from memhub_adapters.qdrant.bounded import BoundedTransport
@@ -25,13 +25,6 @@ T = TypeVar("T")
 LARGEST: Final = 256 * 2**20
 """Bytes of an answer that are read: a page of 1,000 of the longest contents is shorter."""
 
-_NEVER_SENT: Final = (
-    "ConnectError",
-    "ConnectTimeout",
-    "LocalProtocolError",
-    "PoolTimeout",
-    "UnsupportedProtocol",
-)
 _TAKEN: Final = (400, 409)
 
 
@@ -179,7 +172,7 @@ def _failure(error: Exception) -> QdrantFailure:
         return QdrantFailure("Status", _effect_of(status), status=status)
     if isinstance(error, ResponseHandlingException):
         kind = "UnexpectedAnswer" if isinstance(error.source, ValueError) else type(error.source).__name__
-        effect: Effect = "none" if kind in _NEVER_SENT else "unknown"
+        effect: Effect = "none" if kind in NEVER_SENT else "unknown"
         return QdrantFailure(kind, effect)
     if isinstance(error, QdrantException):
         asked = float(error.retry_after_s) if isinstance(error, ResourceExhaustedResponse) else None
