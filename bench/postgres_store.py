@@ -24,6 +24,7 @@ import psycopg
 from measure import seconds, side_by_side, table
 from postgres_raw import Raw
 from texts import Texts
+from writing import alone_and_in_batches, observation
 
 import memhub
 from memhub import Fact, MemoryStore, Observation, Patch, Query, Scope
@@ -38,10 +39,6 @@ CALLS = 200
 WRITERS = 32
 EACH = 20
 DIMENSIONS = 384
-
-
-def observation(scope: str, texts: list[str]) -> Observation:
-    return Observation(Scope(scope), facts=[Fact(text) for text in texts])
 
 
 @asynccontextmanager
@@ -80,22 +77,9 @@ async def writes(dsn: str, texts: Texts) -> list[dict[str, Any]]:
     """Durable writes into a scope of 1,000: alone, in batches, 32 at a time."""
     async with both(dsn, "writes") as (store, raw):
         await fill(store, raw, "0", texts.memories(1000))
-        rows = [
-            await side_by_side(
-                "one write",
-                [[text] for text in texts.memories(CALLS)],
-                lambda some: raw.write("0", some),
-                lambda some: store.observe(observation("0", some)),
-            )
-        ]
-        for size in (WRITERS, 100):
-            row = await side_by_side(
-                f"a batch of {size}",
-                [texts.memories(size) for _ in range(EACH)],
-                lambda some: raw.write("0", some),
-                lambda some: store.observe(observation("0", some)),
-            )
-            rows.append(row | {"records_per_s": round(1000 * size / row["memhub_ms"])})
+        rows = await alone_and_in_batches(
+            store, raw.write, texts, calls=CALLS, each=EACH, sizes=(WRITERS, 100)
+        )
         rows += [await _concurrent(store, texts, scopes) for scopes in (1, WRITERS)]
     return rows
 

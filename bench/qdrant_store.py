@@ -26,8 +26,9 @@ from measure import side_by_side, table
 from qdrant_client import AsyncQdrantClient
 from qdrant_raw import RawClient, RawEdge, server
 from texts import Texts
+from writing import observation
 
-from memhub import Fact, MemoryStore, Observation, Patch, Query, Scope
+from memhub import MemoryStore, Patch, Query, Scope
 from memhub_adapters.embedders.hash import HashEmbedder
 from memhub_adapters.qdrant import QdrantAdapter
 from memhub_adapters.qdrant.searching import CANDIDATES, LIST
@@ -36,10 +37,6 @@ DIMENSIONS = 384
 SCOPES = 10
 CALLS = 100
 SMALL = 500
-
-
-def observation(scope: str, texts: list[str]) -> Observation:
-    return Observation(Scope(scope), facts=[Fact(text) for text in texts])
 
 
 def label(scope: str) -> str:

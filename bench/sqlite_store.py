@@ -25,9 +25,10 @@ from typing import Any
 from measure import seconds, side_by_side, table
 from raw import Raw
 from texts import Texts
+from writing import alone_and_in_batches, observation
 
 import memhub
-from memhub import Fact, MemoryStore, Observation, Patch, Query, Scope
+from memhub import MemoryStore, Patch, Query, Scope
 from memhub_adapters.sqlite import SqliteAdapter
 
 CALLS = 200
@@ -50,10 +51,6 @@ asyncio.run(main())
 """
 
 
-def observation(scope: str, texts: list[str]) -> Observation:
-    return Observation(Scope(scope), facts=[Fact(text) for text in texts])
-
-
 async def fill(store: MemoryStore, raw: Raw | None, scope: str, texts: list[str], batch: int = 1000) -> None:
     for at in range(0, len(texts), batch):
         if raw is not None:
@@ -67,22 +64,9 @@ async def writes(folder: Path, texts: Texts) -> list[dict[str, Any]]:
     with closing(Raw(folder / "writes-raw.db")) as raw:
         async with MemoryStore(adapter) as store:
             await fill(store, raw, "0", texts.memories(1000))
-            rows = [
-                await side_by_side(
-                    "one write",
-                    [[text] for text in texts.memories(500)],
-                    lambda some: raw.write("0", some),
-                    lambda some: store.observe(observation("0", some)),
-                )
-            ]
-            for size in (WRITERS, 100):
-                row = await side_by_side(
-                    f"a batch of {size}",
-                    [texts.memories(size) for _ in range(EACH)],
-                    lambda some: raw.write("0", some),
-                    lambda some: store.observe(observation("0", some)),
-                )
-                rows.append(row | {"records_per_s": round(1000 * size / row["memhub_ms"])})
+            rows = await alone_and_in_batches(
+                store, raw.write, texts, calls=500, each=EACH, sizes=(WRITERS, 100)
+            )
             rows.append(await _concurrent(adapter, store, texts, rows[1]["records_per_s"]))
     return rows
 

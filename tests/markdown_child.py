@@ -1,39 +1,20 @@
-"""Another process on the same tree, started by the tests as a program; it talks as `sqlite_child.py` does."""
+"""Another process on the same tree, started by the tests as a program; it talks as `child_talk.py` says."""
 
 import asyncio
-import sys
 from pathlib import Path
 
-from memhub import Fact, HubError, MemoryStore, Observation, Query, Scope
+from child_talk import SCOPE, run, tell, wait, write_all, write_keyed
+from memhub import HubError, MemoryStore, Query
 from memhub_adapters.markdown import MarkdownAdapter
 from memhub_adapters.markdown.lock import Lock
-from sqlite_child import tell, wait
-
-SCOPE = Scope("shared")
 
 
 async def write(root: str, who: str, count: str) -> None:
-    """`count` facts from four tasks, each found again as soon as it is stored."""
-    async with MemoryStore(MarkdownAdapter(root), timeout=None) as store:
-        wait(ready=who)
-
-        async def some(first: int) -> None:
-            for number in range(first, int(count), 4):
-                fact = Fact(f"{who} wrote number {number}", tags=[f"{who}-{number}"])
-                stored = (await store.observe(Observation(SCOPE, facts=[fact]))).records[0]
-                found = await store.recall(Query(SCOPE, text=f"{who} {number}", tags=fact.tags, limit=3))
-                assert [hit.record for hit in found.hits] == [stored]
-
-        await asyncio.gather(*map(some, range(4)))
-    tell(done=who)
+    await write_all(MemoryStore(MarkdownAdapter(root), timeout=None), who, int(count))
 
 
 async def keyed(root: str, key: str) -> None:
-    """One observation under an idempotency key."""
-    async with MemoryStore(MarkdownAdapter(root)) as store:
-        wait(ready=True)
-        done = await store.observe(Observation(SCOPE, facts=[Fact("said once")], idempotency_key=key))
-        tell(id=done.records[0].id, replayed=done.replayed)
+    await write_keyed(MemoryStore(MarkdownAdapter(root)), key)
 
 
 async def read(root: str, count: str) -> None:
@@ -69,6 +50,4 @@ def hold(root: str) -> None:
 
 
 if __name__ == "__main__":
-    done = globals()[sys.argv[1]](*sys.argv[2:])
-    if asyncio.iscoroutine(done):
-        asyncio.run(done)
+    run(globals())

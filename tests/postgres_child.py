@@ -1,24 +1,18 @@
 """Another process on the same schema, started by the tests as a program; it goes on through restarts."""
 
-import asyncio
-import sys
-
+from child_talk import SCOPE, run, tell, wait, write_keyed
 from memhub import (
-    Fact,
     MemoryStore,
     NotFound,
     Observation,
     Provenance,
     Query,
     Retry,
-    Scope,
     Turn,
     Unavailable,
 )
 from memhub_adapters.postgres import PostgresAdapter
-from sqlite_child import tell, wait
 
-SCOPE = Scope("shared")
 PATIENT = Retry(attempts=100_000, min_delay=0.02, max_delay=0.2)
 """However long a server takes to start again."""
 
@@ -54,12 +48,8 @@ async def _forgotten(store: MemoryStore, id: str) -> None:
 
 
 async def keyed(dsn: str, schema: str, key: str) -> None:
-    """One observation under an idempotency key."""
-    async with MemoryStore(PostgresAdapter(dsn, schema=schema)) as store:
-        wait(ready=True)
-        done = await store.observe(Observation(SCOPE, facts=[Fact("said once")], idempotency_key=key))
-        tell(id=done.records[0].id, replayed=done.replayed)
+    await write_keyed(MemoryStore(PostgresAdapter(dsn, schema=schema)), key)
 
 
 if __name__ == "__main__":
-    asyncio.run(globals()[sys.argv[1]](*sys.argv[2:]))
+    run(globals())

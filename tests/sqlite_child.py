@@ -1,57 +1,24 @@
-"""Another process on the same file, started by the tests as a program.
+"""Another process on the same file, started by the tests as a program; it talks as `child_talk.py` says."""
 
-One JSON object a line goes out; where a command waits, any line that comes in lets it go on.
-"""
-
-import asyncio
-import json
 import os
 import sqlite3
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from memhub import Fact, HubError, MemoryStore, Observation, Query, Scope
+from child_talk import SCOPE, run, tell, wait, write_all, write_keyed
+from memhub import Fact, HubError, MemoryStore, Observation, Query
 from memhub_adapters.sqlite import SqliteAdapter
 
-SCOPE = Scope("shared")
 NOBODY = 65534
 
 
-def tell(**facts: object) -> None:
-    sys.stdout.write(json.dumps(facts) + "\n")
-    sys.stdout.flush()
-
-
-def wait(**facts: object) -> None:
-    """Say where this process stands, and go on when the test says so."""
-    tell(**facts)
-    sys.stdin.readline()
-
-
 async def write(path: str, who: str, count: str) -> None:
-    """`count` facts from four tasks, each found again as soon as it is stored."""
-    async with MemoryStore(SqliteAdapter(path)) as store:
-        wait(ready=who)
-
-        async def some(first: int) -> None:
-            for number in range(first, int(count), 4):
-                fact = Fact(f"{who} wrote number {number}", tags=[f"{who}-{number}"])
-                stored = (await store.observe(Observation(SCOPE, facts=[fact]))).records[0]
-                found = await store.recall(Query(SCOPE, text=f"{who} {number}", tags=fact.tags, limit=3))
-                assert [hit.record for hit in found.hits] == [stored]
-
-        await asyncio.gather(*map(some, range(4)))
-    tell(done=who)
+    await write_all(MemoryStore(SqliteAdapter(path)), who, int(count))
 
 
 async def keyed(path: str, key: str) -> None:
-    """One observation under an idempotency key."""
-    async with MemoryStore(SqliteAdapter(path)) as store:
-        wait(ready=True)
-        done = await store.observe(Observation(SCOPE, facts=[Fact("said once")], idempotency_key=key))
-        tell(id=done.records[0].id, replayed=done.replayed)
+    await write_keyed(MemoryStore(SqliteAdapter(path)), key)
 
 
 async def attempt(path: str) -> None:
@@ -135,6 +102,4 @@ def traces(path: str, *words: str) -> None:
 
 
 if __name__ == "__main__":
-    done = globals()[sys.argv[1]](*sys.argv[2:])
-    if asyncio.iscoroutine(done):
-        asyncio.run(done)
+    run(globals())

@@ -5,10 +5,10 @@ import hashlib
 import sqlite3
 from pathlib import Path
 
+from child_talk import SCOPE
 from memhub import Fact, MemoryStore, Observation, Query
 from memhub_adapters.sqlite import SqliteAdapter
 from memhub_adapters.sqlite.indexcheck import index_faults
-from sqlite_child import SCOPE
 
 
 def fact(content: str) -> Observation:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from child_talk import SCOPE
 from children import Child, start_together
-from markdown_child import SCOPE
 from markdown_notes import Notes, contents, keep
 from memhub import Fact, Observation, Unavailable
 from memhub_adapters.markdown.lock import Lock

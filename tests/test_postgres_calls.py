@@ -1,7 +1,6 @@
 """Calls on PostgreSQL: closed, cancelled, from several loops and threads, more than there are connections."""
 
 import asyncio
-import os
 import random
 import threading
 from collections import Counter
@@ -10,6 +9,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from forks import assert_refused_after_a_fork
 from memhub import (
     Closed,
     Fact,
@@ -110,20 +110,7 @@ def test_a_store_in_use_is_refused_after_a_fork_and_the_parent_goes_on(schema):
     store = MemoryStore(opened(schema))
     asyncio.run(store.observe(fact("green tea")))
 
-    async def in_the_child() -> None:
-        for call in (lambda: store.observe(fact("black tea")), lambda: contents(store)):
-            with pytest.raises(Unavailable, match="was in use when this process was forked; open it anew"):
-                await call()
-        await store.aclose()
-
-    process = os.fork()
-    if not process:
-        try:
-            asyncio.run(in_the_child())
-        except BaseException:  # noqa: BLE001 - the child must not go on with the parent's tests
-            os._exit(1)
-        os._exit(0)
-    assert os.waitpid(process, 0)[1] == 0
+    assert_refused_after_a_fork(store, lambda: store.observe(fact("black tea")), lambda: contents(store))
 
     async def in_the_parent() -> None:
         await store.observe(fact("white tea"))

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from child_talk import SCOPE
 from children import Child, start_together
 from memhub import MemoryStore
 from memhub_adapters.postgres import PostgresAdapter
-from postgres_child import SCOPE
 from postgres_fixture import drop, dsn, new_schema, sql
 from postgres_server import Server
 

@@ -1,7 +1,6 @@
 """Calls that are cancelled, that outlive their loop or meet a closed store; threads, loops, forks."""
 
 import asyncio
-import os
 import random
 import sqlite3
 import threading
@@ -11,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from memhub import Closed, Fact, MemoryStore, Observation, Query, Unavailable
+from child_talk import SCOPE
+from forks import assert_refused_after_a_fork
+from memhub import Closed, Fact, MemoryStore, Observation, Query
 from memhub_adapters.sqlite import SqliteAdapter
-from sqlite_child import SCOPE
 from sqlite_files import assert_sound, contents, fact, fill, stored
 
 
@@ -200,20 +200,7 @@ def test_a_store_in_use_is_refused_after_a_fork_and_a_new_one_works(path):
     store = MemoryStore(SqliteAdapter(path))
     asyncio.run(store.observe(fact("green tea")))
 
-    async def in_the_child() -> None:
-        for call in (lambda: store.observe(fact("black tea")), lambda: contents(store)):
-            with pytest.raises(Unavailable, match="was in use when this process was forked; open it anew"):
-                await call()
-        await store.aclose()
-
-    process = os.fork()
-    if not process:
-        try:
-            asyncio.run(in_the_child())
-        except BaseException:  # noqa: BLE001 - the child must not go on with the parent's tests
-            os._exit(1)
-        os._exit(0)
-    assert os.waitpid(process, 0)[1] == 0
+    assert_refused_after_a_fork(store, lambda: store.observe(fact("black tea")), lambda: contents(store))
     asyncio.run(store.observe(fact("white tea")))
     asyncio.run(store.aclose())
     assert_sound(path)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from child_talk import SCOPE
 from children import Child
 from memhub import HubError, InvalidConfig, MemoryStore, Query, Unavailable
 from memhub_adapters.sqlite import SqliteAdapter
-from sqlite_child import SCOPE
 from sqlite_files import contents, digest, fact, fill
 
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from child_talk import SCOPE
 from children import Child, traces
 from memhub import MemoryStore, Patch
 from memhub_adapters.sqlite import SqliteAdapter
-from sqlite_child import SCOPE
 from sqlite_files import assert_sound, contents, fact
 
 WORD = "zanzibar"

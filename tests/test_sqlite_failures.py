@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from child_talk import SCOPE
 from children import Child
 from memhub import Fact, MemoryStore, Observation, Observed, Unavailable
 from memhub_adapters.sqlite import SqliteAdapter
-from sqlite_child import SCOPE
 from sqlite_files import assert_sound, contents, digest, fact, fill
 
 

@@ -8,10 +8,10 @@ import threading
 
 import pytest
 
+from child_talk import SCOPE
 from children import Child
 from memhub import InvalidConfig, MemoryStore, Unavailable
 from memhub_adapters.sqlite import SqliteAdapter
-from sqlite_child import SCOPE
 from sqlite_files import assert_sound, contents, digest, fact, fill, stored
 
 

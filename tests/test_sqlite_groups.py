@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from child_talk import SCOPE
 from fakes import SetClock
 from memhub import (
     Conflict,
@@ -29,7 +30,6 @@ from memhub import (
 )
 from memhub_adapters.in_memory import InMemoryAdapter
 from memhub_adapters.sqlite import SqliteAdapter, threads
-from sqlite_child import SCOPE
 from sqlite_files import assert_sound, fact, stored
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from child_talk import SCOPE
 from children import Child, start_together
 from memhub import MemoryStore, Query, Unavailable
 from memhub_adapters.sqlite import SqliteAdapter
-from sqlite_child import SCOPE
 from sqlite_files import assert_sound, fact, stored
 
 PROCESSES = 8
